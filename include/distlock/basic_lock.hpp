@@ -34,11 +34,11 @@
 
 namespace distlock {
 
-/// The engine behind every kind of lock: the std operations, retry, validity, unknown outcomes and release, each
-/// once. A lock class derives from it and names its `Protocol`; users read the lock class.
+/// The engine behind every kind of lock: the std operations, retry, validity, unknown outcomes and release,
+/// each once. A lock class derives from it and names its `Protocol`; users read the lock class.
 ///
-/// Two doors to every operation that talks to the server: one throws std::system_error, the other sets its last
-/// argument (cleared on success) and throws only what allocation and the retry policy throw.
+/// Two doors to every operation that talks to the server: one throws std::system_error, the other sets its
+/// last argument (cleared on success) and throws only what allocation and the retry policy throw.
 template <class Protocol, connection Conn, retry_policy Retry, clock_source Clock>
 class basic_lock {
 public:
@@ -49,9 +49,9 @@ public:
     basic_lock(const basic_lock&) = delete;
     basic_lock& operator=(const basic_lock&) = delete;
 
-    /// Waits until the lock is ours. Throws when there was no useful answer for `give_up_after`, on a refusal that
-    /// does not pass by itself, and std::errc::resource_deadlock_would_occur when this handle owns it already.
-    /// One round trip when it is free.
+    /// Waits until the lock is ours. Throws when there was no useful answer for `give_up_after`, on a refusal
+    /// that does not pass by itself, and std::errc::resource_deadlock_would_occur when this handle owns it
+    /// already. One round trip when it is free.
     void lock() { lock(std::stop_token{}); }
     void lock(std::error_code& ec) { lock(std::stop_token{}, ec); }
     /// As lock(); errc::cancelled when a stop is requested first. An exchange under way is finished before.
@@ -70,11 +70,12 @@ public:
         return acquire({.waits = false, .deadline = {}, .give_up_after = options_.give_up_after}, {}, ec);
     }
 
-    /// Waits up to `wait`, I/O included (each exchange gets 20 ms in any case). False: another owner held it to the
-    /// end. An outage is thrown, not called false. A wait that is not positive asks once, as try_lock(); one that
-    /// overflows the clock is errc::invalid_argument.
+    /// Waits up to `wait`, I/O included (each exchange gets 20 ms in any case). False: another owner held it
+    /// to the end. An outage is thrown, not called false. A wait that is not positive asks once, as
+    /// try_lock(); one that overflows the clock is errc::invalid_argument.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait, const std::stop_token& stop = {}) {
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait,
+                                    const std::stop_token& stop = {}) {
         return throwing("try_lock_for", [&](std::error_code& ec) { return try_lock_for(wait, stop, ec); });
     }
     template <class Rep, class Period>
@@ -92,22 +93,24 @@ public:
             fail(errc::invalid_argument, "the wait is longer than the clock can count", ec);
             return false;
         }
-        return acquire({.waits = true, .deadline = deadline, .give_up_after = options_.give_up_after}, stop, ec);
+        return acquire({.waits = true, .deadline = deadline, .give_up_after = options_.give_up_after}, stop,
+                       ec);
     }
 
     /// As try_lock_for, until a time point of any clock (which is read once, at the call).
     template <class Source, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline,
                                       const std::stop_token& stop = {}) {
-        return throwing("try_lock_until", [&](std::error_code& ec) { return try_lock_until(deadline, stop, ec); });
+        return throwing("try_lock_until",
+                        [&](std::error_code& ec) { return try_lock_until(deadline, stop, ec); });
     }
     template <class Source, class Duration>
     bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline, std::error_code& ec) {
         return try_lock_until(deadline, std::stop_token{}, ec);
     }
     template <class Source, class Duration>
-    bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline, const std::stop_token& stop,
-                        std::error_code& ec) {
+    bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline,
+                        const std::stop_token& stop, std::error_code& ec) {
         using exact = std::chrono::duration<long double, std::nano>;
         const exact now = now_of<Source>();
         return try_lock_for(exact{deadline.time_since_epoch()} - now, stop, ec);
@@ -129,10 +132,10 @@ public:
         }
     }
 
-    /// Gives the lock back and waits for the server's word. `unknown`: no answer, even to a second try on a fresh
-    /// connection (`ec` has the reason); it may be called again, and a key that is then missing counts as released.
-    /// Throws only std::errc::operation_not_permitted: nothing was held. One round trip; one more for the first
-    /// release on a connection for each native form that the server lacks.
+    /// Gives the lock back and waits for the server's word. `unknown`: no answer, even to a second try on a
+    /// fresh connection (`ec` has the reason); it may be called again, and a key that is then missing counts
+    /// as released. Throws only std::errc::operation_not_permitted: nothing was held. One round trip; one
+    /// more for the first release on a connection for each native form that the server lacks.
     release_outcome release() {
         std::error_code ec;
         const auto outcome = release(ec);
@@ -156,8 +159,8 @@ public:
     }
 
     /// Sets the remaining time of the lease to `ttl` (by default the lock's own) from now; never adds, never
-    /// creates the key. False: the lease is lost, or none was held. On trouble the lease stays what it was, or
-    /// gets shorter where the answer is missing. One round trip.
+    /// creates the key. False: the lease is lost, or none was held. On trouble the lease stays what it was,
+    /// or gets shorter where the answer is missing. One round trip.
     bool extend() { return extend(options_.ttl); }
     bool extend(std::error_code& ec) { return extend(options_.ttl, ec); }
     bool extend(milliseconds ttl) {
@@ -190,8 +193,8 @@ public:
         return false;
     }
 
-    /// Granted, not given back, and the local deadline has not passed. Reads the clock at each call; no I/O. False
-    /// in a forked child.
+    /// Granted, not given back, and the local deadline has not passed. Reads the clock at each call; no I/O.
+    /// False in a forked child.
     bool owns_lock() const noexcept {
         note_overdue();
         return belongs_to_this_process() && hold_.valid(Clock::now());
@@ -203,15 +206,18 @@ public:
     time_point valid_until() const noexcept { return hold_.valid_until(); }
     /// What is left until then; zero when nothing is owned.
     duration remaining() const noexcept {
-        return owns_lock() ? std::max(hold_.valid_until() - Clock::now(), duration::zero()) : duration::zero();
+        return owns_lock() ? std::max(hold_.valid_until() - Clock::now(), duration::zero())
+                           : duration::zero();
     }
 
     std::string_view key() const noexcept { return key_; }
     /// The token of the current hold; empty when there is none. Whoever knows it can release the lock.
-    std::string_view token() const noexcept { return hold_.active() ? std::string_view{token_} : std::string_view{}; }
+    std::string_view token() const noexcept {
+        return hold_.active() ? std::string_view{token_} : std::string_view{};
+    }
 
-    /// Is stopped when the current hold is lost: by a definite answer, or by the first call on this handle that
-    /// sees the local deadline passed. Take a new one for each hold. The first call in a hold allocates.
+    /// Is stopped when the current hold is lost: by a definite answer, or by the first call on this handle
+    /// that sees the local deadline passed. Take a new one for each hold. The first call in a hold allocates.
     std::stop_token stop_token() const {
         note_overdue();
         return hold_.stop_token();
@@ -222,8 +228,8 @@ public:
         return hold_.loss();
     }
 
-    /// What became of the last release; `unknown` before the first one. After an unlock() whose answer has not been
-    /// read yet, this reads it: it may wait for the connection's time-out.
+    /// What became of the last release; `unknown` before the first one. After an unlock() whose answer has
+    /// not been read yet, this reads it: it may wait for the connection's time-out.
     release_outcome last_release() const noexcept {
         if (releaser_.posted() && belongs_to_this_process()) {
             try {
@@ -234,7 +240,8 @@ public:
         return releaser_.outcome();
     }
 
-    /// The words behind the last `ec`: key, server and reason, as in the exception that the other door throws.
+    /// The words behind the last `ec`: key, server and reason, as in the exception that the other door
+    /// throws.
     std::string last_error() const {
         std::string text = detail::quoted(key_);
         if (const auto address = way_.address(); !address.empty()) {
@@ -288,7 +295,8 @@ private:
         ec.clear();
         enter();
         if (owns_lock()) {
-            fail(std::make_error_code(std::errc::resource_deadlock_would_occur), "this handle owns it already", ec);
+            fail(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                 "this handle owns it already", ec);
             return false;
         }
         reason_.clear();
@@ -409,7 +417,8 @@ private:
         return all ? decides.cleaned(Clock::now(), random()) : decides.not_cleaned(Clock::now(), random());
     }
 
-    /// The reply to `command`, sent behind a release whose reply is still outstanding: one round trip for both.
+    /// The reply to `command`, sent behind a release whose reply is still outstanding: one round trip for
+    /// both.
     reply call_behind_posted(protocol::command& command, time_point deadline, std::error_code& ec) {
         if constexpr (pipelined_connection<Conn>) {
             if (releaser_.posted()) {
@@ -473,7 +482,9 @@ private:
     void tell_released() const {
         if (untold_release_ && !releaser_.posted()) {
             untold_release_ = false;
-            tell([&](observer& o) { o.released(key_, releaser_.outcome(), release_begun_ - hold_.granted_at()); });
+            tell([&](observer& o) {
+                o.released(key_, releaser_.outcome(), release_begun_ - hold_.granted_at());
+            });
         }
     }
 
@@ -544,7 +555,8 @@ private:
         }
     }
 
-    /// Jitter needs no secret: one seed from the system, then splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+    /// Jitter needs no secret: one seed from the system, then splitmix64 (Steele, Lea and Flood, OOPSLA
+    /// 2014).
     std::uint64_t random() {
         if (random_state_ == 0) {
             Clock::random_octets(std::as_writable_bytes(std::span{&random_state_, 1}));
@@ -567,7 +579,9 @@ private:
         }
     }
 
-    void note_reason(std::string_view text) { reason_ = detail::redacted(detail::without_echo(text), token_); }
+    void note_reason(std::string_view text) {
+        reason_ = detail::redacted(detail::without_echo(text), token_);
+    }
 
     void fail(std::error_code why, std::string_view text, std::error_code& ec) {
         note_reason(text);
@@ -600,8 +614,8 @@ private:
     lock_options options_;
     Retry retry_;
     std::string token_;
-    // Reading the reply to an unlock(), and noticing that a lease is over, belong to asking: both may change what
-    // const functions see, never what is on the server.
+    // Reading the reply to an unlock(), and noticing that a lease is over, belong to asking: both may change
+    // what const functions see, never what is on the server.
     mutable detail::hold hold_;
     mutable detail::releaser<Protocol, Conn, Clock> releaser_;
     mutable bool untold_release_ = false;

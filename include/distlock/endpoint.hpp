@@ -62,7 +62,8 @@ template <class Number>
 Number url_number(std::string_view text, Number most, const char* complaint) {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most) {
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0 ||
+        value > most) {
         refuse_url(complaint);
     }
     return value;
@@ -71,8 +72,8 @@ Number url_number(std::string_view text, Number most, const char* complaint) {
 } // namespace detail
 
 /// Reads `redis://[[user]:password@]host[:port][/db]`, `rediss://` (the same over TLS) and
-/// `unix://[[user]:password@]/path[?db=n]`; user, password and path may be percent-encoded, an IPv6 host stands in
-/// brackets. Throws errc::invalid_argument, without showing the URL, for anything else.
+/// `unix://[[user]:password@]/path[?db=n]`; user, password and path may be percent-encoded, an IPv6 host
+/// stands in brackets. Throws errc::invalid_argument, without showing the URL, for anything else.
 inline endpoint parse_url(std::string_view url) {
     using namespace std::string_view_literals;
     endpoint out;
@@ -113,7 +114,8 @@ inline endpoint parse_url(std::string_view url) {
         out.path = detail::percent_decoded(path);
     } else {
         if (const auto port = authority.rfind(':'); port != authority.npos && !authority.ends_with(']')) {
-            out.port = detail::url_number<std::uint16_t>(authority.substr(port + 1), 65535, "the port is not a number from 0 to 65535");
+            out.port = detail::url_number<std::uint16_t>(authority.substr(port + 1), 65535,
+                                                         "the port is not a number from 0 to 65535");
             authority = authority.substr(0, port);
         }
         if (authority.starts_with('[') && authority.ends_with(']')) {

@@ -42,17 +42,18 @@ struct hiredis_options {
 };
 
 /// A connection to one server over TCP or a Unix socket. Connects at the first command, and afresh after any
-/// trouble: with AUTH, SELECT and time-outs as before, and (where the server allows CLIENT ID and CLIENT KILL) after
-/// ending the old connection at the server, so that a command still waiting there never runs late. SIGPIPE never
-/// reaches the program, signals do not stretch deadlines, descriptors are close-on-exec, a forked child gets a
-/// connection of its own. One thread at a time. Not copied, not moved: locks hold its address.
+/// trouble: with AUTH, SELECT and time-outs as before, and (where the server allows CLIENT ID and CLIENT
+/// KILL) after ending the old connection at the server, so that a command still waiting there never runs
+/// late. SIGPIPE never reaches the program, signals do not stretch deadlines, descriptors are close-on-exec,
+/// a forked child gets a connection of its own. One thread at a time. Not copied, not moved: locks hold its
+/// address.
 class hiredis_connection {
 public:
     using time_point = lease_clock::time_point;
 
     /// `redis://user:password@host:port/db` or `unix:///path?db=n` (endpoint.hpp). No I/O. Throws
-    /// errc::invalid_argument for a malformed URL, a time-out that is not positive, and for rediss://: TLS needs a
-    /// transport of your own (connection.hpp), or a TLS tunnel.
+    /// errc::invalid_argument for a malformed URL, a time-out that is not positive, and for rediss://: TLS
+    /// needs a transport of your own (connection.hpp), or a TLS tunnel.
     explicit hiredis_connection(std::string_view url, hiredis_options options = {})
         : hiredis_connection{parse_url(url), std::move(options)} {}
 
@@ -72,7 +73,7 @@ public:
         const auto sane = [&](auto timeout) { return timeout > timeout.zero() && timeout <= longest; };
         if (server_.tls || server_.database < 0 || !sane(connect_timeout_) || !sane(command_timeout_)) {
             throw std::system_error{errc::invalid_argument,
-                                    server_.tls            ? "hiredis_connection has no TLS: rediss:// is refused"
+                                    server_.tls ? "hiredis_connection has no TLS: rediss:// is refused"
                                     : server_.database < 0 ? "the database is negative"
                                                            : "a time-out is not between 1 ms and 24 hours"};
         }
@@ -140,7 +141,8 @@ private:
     }
 
     /// Connects where necessary and sends. A reply: the server refused the login, and nothing was sent.
-    std::optional<reply> begin(std::span<const std::string_view> argv, time_point deadline, std::error_code& ec) {
+    std::optional<reply> begin(std::span<const std::string_view> argv, time_point deadline,
+                               std::error_code& ec) {
         ec.clear();
         for (bool reused = stream_.is_usable();; reused = false) {
             if (!reused) {
@@ -252,15 +254,17 @@ private:
     std::string reason_;
 };
 
-/// The same over a redisContext that the program already has: a blocking or non-blocking one without TLS, not an
-/// asynchronous one, with no command under way. It must outlive this, and closing it remains the program's. After
-/// any trouble the stream is shut down and the context marked broken (`err`, `errstr`); every command is then
-/// errc::unreachable until reset() names a fresh context. The context's own time-outs do not count here.
+/// The same over a redisContext that the program already has: a blocking or non-blocking one without TLS, not
+/// an asynchronous one, with no command under way. It must outlive this, and closing it remains the
+/// program's. After any trouble the stream is shut down and the context marked broken (`err`, `errstr`);
+/// every command is then errc::unreachable until reset() names a fresh context. The context's own time-outs
+/// do not count here.
 class hiredis_ref {
 public:
     using time_point = lease_clock::time_point;
 
-    explicit hiredis_ref(redisContext* context, std::chrono::milliseconds command_timeout = std::chrono::seconds{1})
+    explicit hiredis_ref(redisContext* context,
+                         std::chrono::milliseconds command_timeout = std::chrono::seconds{1})
         : command_timeout_{command_timeout} {
         if (command_timeout <= command_timeout.zero()) {
             throw std::system_error{errc::invalid_argument, "the command time-out is not positive"};

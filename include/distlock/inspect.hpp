@@ -29,11 +29,12 @@ struct lock_info {
     std::optional<std::chrono::milliseconds> remaining;
 };
 
-/// Who holds `key`, or nothing when it is free. One round trip; blocks for the connection's time-out, at most ten
-/// seconds. `ec` is set, or std::system_error thrown by the other door, for trouble with the server and for a key
-/// that is not a lock (errc::refused, WRONGTYPE).
+/// Who holds `key`, or nothing when it is free. One round trip; blocks for the connection's time-out, at most
+/// ten seconds. `ec` is set, or std::system_error thrown by the other door, for trouble with the server and
+/// for a key that is not a lock (errc::refused, WRONGTYPE).
 template <connection Conn, clock_source Clock = lease_clock>
-std::optional<lock_info> inspect(Conn& conn, std::string_view key, std::error_code& ec, std::string* why = nullptr) {
+std::optional<lock_info> inspect(Conn& conn, std::string_view key, std::error_code& ec,
+                                 std::string* why = nullptr) {
     ec.clear();
     const auto explain = [&](std::error_code code, std::string_view text) {
         ec = code;

@@ -34,7 +34,8 @@ struct pause {
 
     constexpr pause() = default;
     template <class Rep, class Period>
-    constexpr pause(std::chrono::duration<Rep, Period> d) // NOLINT(google-explicit-constructor): a duration is a pause
+    constexpr pause(
+        std::chrono::duration<Rep, Period> d) // NOLINT(google-explicit-constructor): a duration is a pause
         : length{to_nanoseconds(d)} {}
 
     /// Give the processor away and try again.
@@ -74,8 +75,9 @@ struct sleep {
     constexpr pause operator()(const attempt&) const noexcept { return length; }
 };
 
-/// Full jitter: a uniformly random pause below a bound that doubles from `base` up to `cap`, cut at the moment
-/// when the holder's lease ends. (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015)
+/// Full jitter: a uniformly random pause below a bound that doubles from `base` up to `cap`, cut at the
+/// moment when the holder's lease ends. (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog,
+/// 2015)
 struct backoff {
     nanoseconds base = milliseconds{1};
     nanoseconds cap = milliseconds{64};
@@ -91,7 +93,8 @@ struct backoff {
         bound = std::min(bound, cap);
         const auto jittered = nanoseconds{
             static_cast<nanoseconds::rep>(now.random % (static_cast<std::uint64_t>(bound.count()) + 1))};
-        return now.holder_remaining ? std::min(jittered, std::max(*now.holder_remaining, nanoseconds{1})) : jittered;
+        return now.holder_remaining ? std::min(jittered, std::max(*now.holder_remaining, nanoseconds{1}))
+                                    : jittered;
     }
 };
 
@@ -102,7 +105,9 @@ struct switch_after {
     First first;
     Then then;
 
-    constexpr pause operator()(const attempt& now) { return now.elapsed < after ? pause{first(now)} : pause{then(now)}; }
+    constexpr pause operator()(const attempt& now) {
+        return now.elapsed < after ? pause{first(now)} : pause{then(now)};
+    }
 };
 template <class Duration, class First, class Then>
 switch_after(Duration, First, Then) -> switch_after<First, Then>;

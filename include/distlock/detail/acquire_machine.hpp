@@ -40,20 +40,19 @@ struct patience {
     lease_clock::duration give_up_after{};
 };
 
-/// Decides how one acquisition goes on: which exchange is next, how long to pause, when to stop and with which
-/// outcome. Does nothing itself: the driver reports what happened and is told what to do, so tests read as
-/// transcripts and any driver (blocking, coroutine, simulated) can run it.
+/// Decides how one acquisition goes on: which exchange is next, how long to pause, when to stop and with
+/// which outcome. Does nothing itself: the driver reports what happened and is told what to do, so tests read
+/// as transcripts and any driver (blocking, coroutine, simulated) can run it.
 ///
-/// | event                          | lock is asked once       | the caller waits                             |
-/// | ------------------------------ | ------------------------ | -------------------------------------------- |
-/// | granted                        | done                     | done                                         |
-/// | granted with nothing left      | clean up, lease_too_short| clean up, pause, attempt                     |
-/// | busy                           | done, not acquired       | ask the holder (1st, 2nd, 4th, ...), pause   |
-/// | refused, passes by itself      | refused                  | pause (own back-off), attempt                |
-/// | refused, final                 | refused                  | refused                                      |
-/// | not sent                       | unreachable              | pause (own back-off), attempt                |
-/// | no answer                      | clean up, attempt once more | clean up, attempt (pause from the 2nd)    |
-/// | garbage                        | clean up, protocol       | clean up, protocol                           |
+/// | event                          | lock is asked once       | the caller waits | |
+/// ------------------------------ | ------------------------ | -------------------------------------------- |
+/// | granted                        | done                     | done | | granted with nothing left      |
+/// clean up, lease_too_short| clean up, pause, attempt                     | | busy | done, not acquired |
+/// ask the holder (1st, 2nd, 4th, ...), pause   | | refused, passes by itself      | refused | pause (own
+/// back-off), attempt                | | refused, final                 | refused                  | refused
+/// | | not sent                       | unreachable              | pause (own back-off), attempt | | no
+/// answer                      | clean up, attempt once more | clean up, attempt (pause from the 2nd)    | |
+/// garbage                        | clean up, protocol       | clean up, protocol                           |
 ///
 /// Exchanges get at least `shortest_exchange`, so a call may outlast its deadline by two of them, never more.
 template <retry_policy Retry>
@@ -154,7 +153,8 @@ public:
         return finish(failure_);
     }
 
-    /// The clean-up was not confirmed: it went without an answer, or was refused in a way that passes by itself.
+    /// The clean-up was not confirmed: it went without an answer, or was refused in a way that passes by
+    /// itself.
     next_step not_cleaned(time_point now, std::uint64_t random) {
         if (then_ == after_cleaning::finish || !limits_.waits) {
             return finish(failure_ ? failure_ : make_error_code(errc::unknown_outcome));
@@ -196,7 +196,8 @@ private:
     }
 
     next_step exchange_step(next_step::action what, time_point now) const noexcept {
-        const auto last = limits_.deadline && limits_.waits ? *limits_.deadline : useful_answer_ + limits_.give_up_after;
+        const auto last =
+            limits_.deadline && limits_.waits ? *limits_.deadline : useful_answer_ + limits_.give_up_after;
         return {what, std::max(last, now + shortest_exchange)};
     }
 
@@ -233,7 +234,8 @@ private:
     }
 
     next_step pause(time_point now, duration length) const noexcept {
-        const auto longest = limits_.deadline ? std::max(*limits_.deadline - now, duration::zero()) : duration::max();
+        const auto longest =
+            limits_.deadline ? std::max(*limits_.deadline - now, duration::zero()) : duration::max();
         const auto countable = time_point::max() - now;
         return {next_step::action::pause, now + std::min({length, longest, countable})};
     }

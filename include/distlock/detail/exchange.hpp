@@ -15,8 +15,8 @@
 
 namespace distlock::detail {
 
-/// One lock's way to its connection: scripts with their fall-back, commands whose reply is read later, and the
-/// optional members of a transport, absent or not.
+/// One lock's way to its connection: scripts with their fall-back, commands whose reply is read later, and
+/// the optional members of a transport, absent or not.
 template <connection Conn>
 class exchange {
 public:
@@ -33,9 +33,8 @@ public:
     }
 
     /// Sends a command whose reply is read later. Returns its ticket.
-    std::uint64_t post(const protocol::command& command, time_point deadline, std::error_code& ec)
-        requires pipelined_connection<Conn>
-    {
+    std::uint64_t post(const protocol::command& command, time_point deadline,
+                       std::error_code& ec) requires pipelined_connection<Conn> {
         ec.clear();
         conn_.send(command.argv(), deadline, ec);
         if constexpr (counted) {
@@ -45,11 +44,10 @@ public:
         }
     }
 
-    /// The reply to a posted command. It is lost (errc::unknown_outcome) when the stream was dropped since, or
-    /// when somebody else's command on this connection has read past it.
-    reply collect([[maybe_unused]] std::uint64_t ticket, time_point deadline, std::error_code& ec)
-        requires pipelined_connection<Conn>
-    {
+    /// The reply to a posted command. It is lost (errc::unknown_outcome) when the stream was dropped since,
+    /// or when somebody else's command on this connection has read past it.
+    reply collect([[maybe_unused]] std::uint64_t ticket, time_point deadline,
+                  std::error_code& ec) requires pipelined_connection<Conn> {
         ec.clear();
         if constexpr (counted) {
             if (conn_.received() >= ticket) {
@@ -67,7 +65,9 @@ public:
     }
 
     server_memory& memory() noexcept {
-        if constexpr (requires { { conn_.memory() } -> std::same_as<server_memory&>; }) {
+        if constexpr (requires {
+                          { conn_.memory() } -> std::same_as<server_memory&>;
+                      }) {
             return conn_.memory();
         } else {
             return memory_;
@@ -76,7 +76,9 @@ public:
 
     /// Where the server is, for messages; empty where the transport does not say.
     std::string_view address() const {
-        if constexpr (requires { { conn_.address() } -> std::convertible_to<std::string_view>; }) {
+        if constexpr (requires {
+                          { conn_.address() } -> std::convertible_to<std::string_view>;
+                      }) {
             return conn_.address();
         } else {
             return {};
@@ -85,7 +87,9 @@ public:
 
     /// The transport's words for the last failure; empty where it has none.
     std::string_view last_error() const {
-        if constexpr (requires { { conn_.last_error() } -> std::convertible_to<std::string_view>; }) {
+        if constexpr (requires {
+                          { conn_.last_error() } -> std::convertible_to<std::string_view>;
+                      }) {
             return conn_.last_error();
         } else {
             return {};
@@ -100,12 +104,13 @@ public:
     }
 
 private:
-    static constexpr bool counted = requires(Conn& c) {
+    static constexpr bool counted = requires(Conn & c) {
         { c.sent() } -> std::convertible_to<std::uint64_t>;
         { c.received() } -> std::convertible_to<std::uint64_t>;
     };
 
-    reply with_whole_text(protocol::command& command, reply answer, time_point deadline, std::error_code& ec) {
+    reply with_whole_text(protocol::command& command, reply answer, time_point deadline,
+                          std::error_code& ec) {
         const bool unknown_script = command.is_script() && answer.is_error() &&
                                     protocol::remedy_for(answer.text()) == protocol::remedy::whole_text;
         if (!unknown_script) {

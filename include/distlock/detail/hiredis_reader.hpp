@@ -16,8 +16,8 @@
 
 namespace distlock::detail {
 
-/// hiredis' reader with limits: bytes in, replies out. What is too big, too deep or no RESP2 ends in failed(), and
-/// nothing is allocated by an announced length. One source for hiredis 0.14 to 1.x.
+/// hiredis' reader with limits: bytes in, replies out. What is too big, too deep or no RESP2 ends in
+/// failed(), and nothing is allocated by an announced length. One source for hiredis 0.14 to 1.x.
 class hiredis_reader {
 public:
     static constexpr std::size_t most_octets = std::size_t{64} * 1024;

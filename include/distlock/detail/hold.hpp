@@ -10,15 +10,17 @@
 
 namespace distlock::detail {
 
-/// How much of a ttl is not relied on: clocks that differ in rate by up to 1 %, and 2 ms for the granularity of
-/// the server's expiry. (The Redlock page's allowance, https://redis.io/docs/latest/develop/use/patterns/distributed-locks/)
+/// How much of a ttl is not relied on: clocks that differ in rate by up to 1 %, and 2 ms for the granularity
+/// of the server's expiry. (The Redlock page's allowance,
+/// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/)
 constexpr std::chrono::milliseconds::rep drift_percent = 1;
 constexpr lease_clock::duration drift_allowance(std::chrono::milliseconds ttl) noexcept {
     return lease_clock::duration{ttl} * drift_percent / 100 + std::chrono::milliseconds{2};
 }
 
 /// When a lease of `ttl`, asked for at `sent`, is over for its owner.
-constexpr lease_clock::time_point validity(lease_clock::time_point sent, std::chrono::milliseconds ttl) noexcept {
+constexpr lease_clock::time_point validity(lease_clock::time_point sent,
+                                           std::chrono::milliseconds ttl) noexcept {
     return sent + lease_clock::duration{ttl} - drift_allowance(ttl);
 }
 
@@ -46,8 +48,8 @@ public:
         extension_failed_ = false;
     }
 
-    /// An extension to `ttl`, asked for at `sent`, may have been applied, or may be at any later time: from now on
-    /// no confirmation can promise more than `ttl`.
+    /// An extension to `ttl`, asked for at `sent`, may have been applied, or may be at any later time: from
+    /// now on no confirmation can promise more than `ttl`.
     void extension_unknown(time_point sent, milliseconds ttl) noexcept {
         shortest_pending_ = std::min(shortest_pending_, ttl);
         valid_until_ = std::min(valid_until_, validity(sent, ttl));
@@ -70,7 +72,8 @@ public:
         return true;
     }
 
-    /// True when the local deadline has passed unnoticed: the owner has to be told, by lose(overdue_reason()).
+    /// True when the local deadline has passed unnoticed: the owner has to be told, by
+    /// lose(overdue_reason()).
     bool overdue(time_point now) const noexcept {
         return active_ && loss_ == loss_reason::none && now >= valid_until_;
     }

@@ -7,7 +7,8 @@
 /// The words of error messages: what is shown, and what never is.
 namespace distlock::detail {
 
-/// `octets` in quotes, fit for one line of a log: what is not printable as \xNN, the end of a long text cut off.
+/// `octets` in quotes, fit for one line of a log: what is not printable as \xNN, the end of a long text cut
+/// off.
 inline std::string quoted(std::string_view octets) {
     constexpr std::size_t longest = 128;
     std::string out = "\"";

@@ -21,8 +21,9 @@
 
 namespace distlock::detail {
 
-/// Everything about giving tokens back: the form of compare-and-delete that the server has, releases whose reply
-/// is read later, releases that were not confirmed, and tokens left over from attempts without an answer.
+/// Everything about giving tokens back: the form of compare-and-delete that the server has, releases whose
+/// reply is read later, releases that were not confirmed, and tokens left over from attempts without an
+/// answer.
 ///
 /// | state of the last release | post()/send()  | its reply is read            | abandon()    |
 /// | ------------------------- | -------------- | ---------------------------- | ------------ |
@@ -58,7 +59,8 @@ public:
             }
             protocol::command command;
             Protocol::release(command, form_, key_, token_);
-            // Nobody will be there to answer NOSCRIPT with the text, so it goes at once unless it is known there.
+            // Nobody will be there to answer NOSCRIPT with the text, so it goes at once unless it is known
+            // there.
             if (command.is_script() && !way_.memory().release_script_seen) {
                 command.send_whole_text();
             }
@@ -97,8 +99,8 @@ public:
     /// Of the last release; unknown while it is not settled.
     release_outcome outcome() const noexcept { return outcome_; }
 
-    /// Reads the reply to the posted release. A native form may leave it open whether the key was gone or held by
-    /// another: then resolve() has to follow.
+    /// Reads the reply to the posted release. A native form may leave it open whether the key was gone or
+    /// held by another: then resolve() has to follow.
     void collect([[maybe_unused]] time_point deadline) {
         if constexpr (pipelined_connection<Conn>) {
             state_ = state::unconfirmed;
@@ -147,8 +149,8 @@ public:
     bool owing() const noexcept { return !debts_.empty(); }
     void forget_debts() noexcept { debts_.clear(); }
 
-    /// Releases all tokens owed, each once. False: some are still owed. A refusal that does not pass by itself ends
-    /// a debt too: the ttl has to do.
+    /// Releases all tokens owed, each once. False: some are still owed. A refusal that does not pass by
+    /// itself ends a debt too: the ttl has to do.
     bool pay_debts(time_point deadline, std::error_code& ec, std::string& text) {
         ec.clear();
         while (!debts_.empty()) {

@@ -29,8 +29,9 @@
 
 namespace distlock::detail {
 
-/// A stream socket of which every call is back by a deadline: signals, drips and stalls included. Never raises
-/// SIGPIPE. (hiredis' own blocking calls give none of this: their time-out restarts at each read and each signal.)
+/// A stream socket of which every call is back by a deadline: signals, drips and stalls included. Never
+/// raises SIGPIPE. (hiredis' own blocking calls give none of this: their time-out restarts at each read and
+/// each signal.)
 class socket {
 public:
     using time_point = lease_clock::time_point;
@@ -54,8 +55,8 @@ public:
     }
     ~socket() { close(); }
 
-    /// A connected socket, or a closed one and `why` it is. Every address of the host is tried. Looking up a host
-    /// name is the system's affair and not bounded by the deadline; numbers need no look-up.
+    /// A connected socket, or a closed one and `why` it is. Every address of the host is tried. Looking up a
+    /// host name is the system's affair and not bounded by the deadline; numbers need no look-up.
     static socket connect(const endpoint& to, time_point deadline, std::string& why) {
         return to.path.empty() ? connect_tcp(to, deadline, why) : connect_unix(to.path, deadline, why);
     }
@@ -99,7 +100,8 @@ public:
         std::size_t sent = 0;
         error = 0;
         while (sent < octets.size()) {
-            const auto n = ::send(fd_, octets.data() + sent, octets.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+            const auto n =
+                ::send(fd_, octets.data() + sent, octets.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n >= 0) {
                 sent += static_cast<std::size_t>(n);
             } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
@@ -117,8 +119,9 @@ public:
     /// Receives some octets; 0 with `error` 0 at the end of the stream, 0 with `error` set (ETIMEDOUT at the
     /// deadline) otherwise.
     std::size_t receive(std::span<char> into, time_point deadline, int& error) noexcept {
-        // The kernel ends a recv after SO_RCVTIMEO and never restarts it after a signal (signal(7)). So one call
-        // will do when that time-out is about what is left; whatever else happens, poll has the exact rest.
+        // The kernel ends a recv after SO_RCVTIMEO and never restarts it after a signal (signal(7)). So one
+        // call will do when that time-out is about what is left; whatever else happens, poll has the exact
+        // rest.
         constexpr duration slack = std::chrono::milliseconds{5};
         bool blocking = patience_ > duration::zero() && deadline - lease_clock::now() + slack >= patience_;
         error = 0;
@@ -147,7 +150,8 @@ private:
             return {};
         }
         std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-        return connect_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, deadline, why);
+        return connect_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, deadline,
+                          why);
     }
 
     static socket connect_tcp(const endpoint& to, time_point deadline, std::string& why) {
@@ -155,7 +159,8 @@ private:
         hints.ai_family = AF_UNSPEC;
         hints.ai_socktype = SOCK_STREAM;
         addrinfo* found = nullptr;
-        if (const int code = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found); code != 0) {
+        if (const int code = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found);
+            code != 0) {
             why = ::gai_strerror(code);
             return {};
         }
@@ -171,12 +176,14 @@ private:
         return {};
     }
 
-    static socket connect_to(int family, const sockaddr* address, socklen_t size, time_point deadline, std::string& why) {
+    static socket connect_to(int family, const sockaddr* address, socklen_t size, time_point deadline,
+                             std::string& why) {
         socket made;
         made.fd_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int error = made.fd_ < 0 ? errno : 0;
-        // A non-blocking connect that a signal interrupts goes on by itself: poll tells when it is done (connect(2)).
-        // On a Unix socket EAGAIN says that the server's backlog is full: that takes an attempt of its own.
+        // A non-blocking connect that a signal interrupts goes on by itself: poll tells when it is done
+        // (connect(2)). On a Unix socket EAGAIN says that the server's backlog is full: that takes an attempt
+        // of its own.
         while (error == 0 && ::connect(made.fd_, address, size) != 0) {
             error = std::exchange(errno, 0);
             if (error == EINPROGRESS || error == EINTR) {
@@ -188,7 +195,8 @@ private:
                 break;
             }
             if (error == EAGAIN && lease_clock::now() < deadline) {
-                lease_clock::sleep_until(std::min(deadline, lease_clock::now() + std::chrono::milliseconds{1}));
+                lease_clock::sleep_until(
+                    std::min(deadline, lease_clock::now() + std::chrono::milliseconds{1}));
                 error = 0;
             }
         }
@@ -207,7 +215,8 @@ private:
             const auto left = std::max(deadline - lease_clock::now(), duration::zero());
             const auto whole = std::chrono::ceil<std::chrono::milliseconds>(left).count();
             pollfd entry{fd_, events, 0};
-            const int ready = ::poll(&entry, 1, static_cast<int>(std::min<decltype(whole)>(whole, 1'000'000)));
+            const int ready =
+                ::poll(&entry, 1, static_cast<int>(std::min<decltype(whole)>(whole, 1'000'000)));
             if (ready > 0) {
                 return true;
             }

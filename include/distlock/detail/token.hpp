@@ -9,7 +9,8 @@
 
 namespace distlock::detail {
 
-/// A token is what the lock's key holds: 128 random bits in hex, then "|" and the owner's label where there is one.
+/// A token is what the lock's key holds: 128 random bits in hex, then "|" and the owner's label where there
+/// is one.
 inline constexpr std::size_t token_digits = 32;
 
 /// Writes a fresh token into `out`, reusing its storage. `Clock` draws the octets; throws what that throws.

@@ -23,26 +23,16 @@ struct server_error {
 
 /// The error replies that locks can meet. In all of them a single-write command was NOT applied.
 inline constexpr std::array server_errors{
-    server_error{"NOSCRIPT", remedy::whole_text},
-    server_error{"LOADING", remedy::retry},
-    server_error{"MASTERDOWN", remedy::retry},
-    server_error{"CLUSTERDOWN", remedy::retry},
-    server_error{"BUSY", remedy::retry},
-    server_error{"TRYAGAIN", remedy::retry},
-    server_error{"NOREPLICAS", remedy::retry},
-    server_error{"ERR max number of clients", remedy::retry},
-    server_error{"READONLY", remedy::reconnect},
-    server_error{"UNBLOCKED", remedy::reconnect},
-    server_error{"MISCONF", remedy::report},
-    server_error{"OOM", remedy::report},
-    server_error{"MOVED", remedy::report},
-    server_error{"ASK", remedy::report},
-    server_error{"NOAUTH", remedy::report},
-    server_error{"WRONGPASS", remedy::report},
-    server_error{"NOPERM", remedy::report},
-    server_error{"WRONGTYPE", remedy::report},
-    server_error{"CROSSSLOT", remedy::report},
-    server_error{"DENIED", remedy::report},
+    server_error{"NOSCRIPT", remedy::whole_text}, server_error{"LOADING", remedy::retry},
+    server_error{"MASTERDOWN", remedy::retry},    server_error{"CLUSTERDOWN", remedy::retry},
+    server_error{"BUSY", remedy::retry},          server_error{"TRYAGAIN", remedy::retry},
+    server_error{"NOREPLICAS", remedy::retry},    server_error{"ERR max number of clients", remedy::retry},
+    server_error{"READONLY", remedy::reconnect},  server_error{"UNBLOCKED", remedy::reconnect},
+    server_error{"MISCONF", remedy::report},      server_error{"OOM", remedy::report},
+    server_error{"MOVED", remedy::report},        server_error{"ASK", remedy::report},
+    server_error{"NOAUTH", remedy::report},       server_error{"WRONGPASS", remedy::report},
+    server_error{"NOPERM", remedy::report},       server_error{"WRONGTYPE", remedy::report},
+    server_error{"CROSSSLOT", remedy::report},    server_error{"DENIED", remedy::report},
 };
 
 /// True where the error text's code is `code`.
