@@ -19,26 +19,25 @@
 #include "distlock/retry.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
-#include <exception>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace distlock {
 
-/// The engine behind every kind of lock: the std operations, retry, validity, unknown outcomes and release,
-/// each once. A lock class derives from it and names its `Protocol`; users read the lock class.
+/// The engine behind every kind of lock: the std operations, retry, validity, unknown outcomes and release, each
+/// once. A lock class derives from it and names its `Protocol`; users read the lock class.
 ///
-/// Two doors to every operation that talks to the server: one throws std::system_error, the other sets its
-/// last argument (cleared on success) and throws only what allocation and the retry policy throw.
+/// Two doors to every operation that talks to the server: one throws std::system_error, the other sets its last
+/// argument (cleared on success) and throws only what memory, the retry policy and the system's random numbers throw.
 template <class Protocol, connection Conn, retry_policy Retry, clock_source Clock>
 class basic_lock {
 public:
@@ -49,9 +48,9 @@ public:
     basic_lock(const basic_lock&) = delete;
     basic_lock& operator=(const basic_lock&) = delete;
 
-    /// Waits until the lock is ours. Throws when there was no useful answer for `give_up_after`, on a refusal
-    /// that does not pass by itself, and std::errc::resource_deadlock_would_occur when this handle owns it
-    /// already. One round trip when it is free.
+    /// Waits until the lock is ours. Throws when there was no useful answer for `give_up_after`, on a refusal that
+    /// does not pass by itself, and std::errc::resource_deadlock_would_occur when this handle owns it already.
+    /// One round trip when it is free.
     void lock() { lock(std::stop_token{}); }
     void lock(std::error_code& ec) { lock(std::stop_token{}, ec); }
     /// As lock(); errc::cancelled when a stop is requested first. An exchange under way is finished before.
@@ -62,7 +61,8 @@ public:
         acquire({.waits = true, .deadline = {}, .give_up_after = options_.give_up_after}, stop, ec);
     }
 
-    /// Asks once. False: another owner holds it, and nothing else is called false. One round trip.
+    /// Asks once. False: another owner holds it, and nothing else is called false. One round trip; one more when it is
+    /// not free, to tell a lock from a key of another type (errc::refused, WRONGTYPE).
     [[nodiscard]] bool try_lock() {
         return throwing("try_lock", [&](std::error_code& ec) { return try_lock(ec); });
     }
@@ -70,12 +70,11 @@ public:
         return acquire({.waits = false, .deadline = {}, .give_up_after = options_.give_up_after}, {}, ec);
     }
 
-    /// Waits up to `wait`, I/O included (each exchange gets 20 ms in any case). False: another owner held it
-    /// to the end. An outage is thrown, not called false. A wait that is not positive asks once, as
-    /// try_lock(); one that overflows the clock is errc::invalid_argument.
+    /// Waits up to `wait`, I/O included (each exchange gets 20 ms in any case). False: another owner held it, as far as
+    /// could be asked in time. An outage is thrown, not called false. A wait that is not positive asks once, as try_lock(); one that
+    /// overflows the clock is errc::invalid_argument.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait,
-                                    const std::stop_token& stop = {}) {
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait, const std::stop_token& stop = {}) {
         return throwing("try_lock_for", [&](std::error_code& ec) { return try_lock_for(wait, stop, ec); });
     }
     template <class Rep, class Period>
@@ -93,24 +92,22 @@ public:
             fail(errc::invalid_argument, "the wait is longer than the clock can count", ec);
             return false;
         }
-        return acquire({.waits = true, .deadline = deadline, .give_up_after = options_.give_up_after}, stop,
-                       ec);
+        return acquire({.waits = true, .deadline = deadline, .give_up_after = options_.give_up_after}, stop, ec);
     }
 
     /// As try_lock_for, until a time point of any clock (which is read once, at the call).
     template <class Source, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline,
                                       const std::stop_token& stop = {}) {
-        return throwing("try_lock_until",
-                        [&](std::error_code& ec) { return try_lock_until(deadline, stop, ec); });
+        return throwing("try_lock_until", [&](std::error_code& ec) { return try_lock_until(deadline, stop, ec); });
     }
     template <class Source, class Duration>
     bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline, std::error_code& ec) {
         return try_lock_until(deadline, std::stop_token{}, ec);
     }
     template <class Source, class Duration>
-    bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline,
-                        const std::stop_token& stop, std::error_code& ec) {
+    bool try_lock_until(const std::chrono::time_point<Source, Duration>& deadline, const std::stop_token& stop,
+                        std::error_code& ec) {
         using exact = std::chrono::duration<long double, std::nano>;
         const exact now = now_of<Source>();
         return try_lock_for(exact{deadline.time_since_epoch()} - now, stop, ec);
@@ -123,8 +120,7 @@ public:
             return;
         }
         try {
-            begin_release();
-            if (!releaser_.post(io_deadline())) {
+            if (begin_release() && !releaser_.post(io_deadline())) {
                 std::error_code ec;
                 finish_release(ec);
             }
@@ -132,14 +128,15 @@ public:
         }
     }
 
-    /// Gives the lock back and waits for the server's word. `unknown`: no answer, even to a second try on a
-    /// fresh connection (`ec` has the reason); it may be called again, and a key that is then missing counts
-    /// as released. Throws only std::errc::operation_not_permitted: nothing was held. One round trip; one
-    /// more for the first release on a connection for each native form that the server lacks.
+    /// Gives the lock back and waits for the server's word. `unknown`: no answer, even to a second try on a fresh
+    /// connection (`ec` has the reason); it may be called again, and a key that is then missing counts as released.
+    /// Throws std::errc::operation_not_permitted when nothing was held, and errc::refused when the server does not let
+    /// us; no answer is no exception. One round trip; one more for the first release on a connection for each native
+    /// form that the server lacks.
     release_outcome release() {
         std::error_code ec;
         const auto outcome = release(ec);
-        if (ec == std::errc::operation_not_permitted) {
+        if (ec == std::errc::operation_not_permitted || ec == errc::refused) {
             throw_failure("release", ec);
         }
         return outcome;
@@ -147,9 +144,10 @@ public:
     release_outcome release(std::error_code& ec) {
         ec.clear();
         enter();
-        if (hold_.active()) {
-            begin_release();
-        } else if (releaser_.posted()) {
+        if (hold_.active() && begin_release()) {
+            return finish_release(ec);
+        }
+        if (releaser_.posted()) {
             read_posted();
         } else if (!releaser_.unconfirmed()) {
             fail(std::make_error_code(std::errc::operation_not_permitted), "nothing is held", ec);
@@ -159,8 +157,8 @@ public:
     }
 
     /// Sets the remaining time of the lease to `ttl` (by default the lock's own) from now; never adds, never
-    /// creates the key. False: the lease is lost, or none was held. On trouble the lease stays what it was,
-    /// or gets shorter where the answer is missing. One round trip.
+    /// creates the key. False: the lease is lost, or none was held. On trouble the lease stays what it was, or
+    /// gets shorter where the answer is missing. One round trip.
     bool extend() { return extend(options_.ttl); }
     bool extend(std::error_code& ec) { return extend(options_.ttl, ec); }
     bool extend(milliseconds ttl) {
@@ -193,8 +191,8 @@ public:
         return false;
     }
 
-    /// Granted, not given back, and the local deadline has not passed. Reads the clock at each call; no I/O.
-    /// False in a forked child.
+    /// Granted, not given back, and the local deadline has not passed. Reads the clock at each call; no I/O. False
+    /// in a forked child.
     bool owns_lock() const noexcept {
         note_overdue();
         return belongs_to_this_process() && hold_.valid(Clock::now());
@@ -206,18 +204,17 @@ public:
     time_point valid_until() const noexcept { return hold_.valid_until(); }
     /// What is left until then; zero when nothing is owned.
     duration remaining() const noexcept {
-        return owns_lock() ? std::max(hold_.valid_until() - Clock::now(), duration::zero())
-                           : duration::zero();
+        return owns_lock() ? std::max(hold_.valid_until() - Clock::now(), duration::zero()) : duration::zero();
     }
 
     std::string_view key() const noexcept { return key_; }
     /// The token of the current hold; empty when there is none. Whoever knows it can release the lock.
     std::string_view token() const noexcept {
-        return hold_.active() ? std::string_view{token_} : std::string_view{};
+        return hold_.active() && belongs_to_this_process() ? std::string_view{token_} : std::string_view{};
     }
 
-    /// Is stopped when the current hold is lost: by a definite answer, or by the first call on this handle
-    /// that sees the local deadline passed. Take a new one for each hold. The first call in a hold allocates.
+    /// Is stopped when the current hold is lost: by a definite answer, or by the first call on this handle that
+    /// sees the local deadline passed. Take a new one for each hold. The first call in a hold allocates.
     std::stop_token stop_token() const {
         note_overdue();
         return hold_.stop_token();
@@ -228,8 +225,8 @@ public:
         return hold_.loss();
     }
 
-    /// What became of the last release; `unknown` before the first one. After an unlock() whose answer has
-    /// not been read yet, this reads it: it may wait for the connection's time-out.
+    /// What became of the last release; `unknown` before the first one. After an unlock() whose answer has not been
+    /// read yet, this reads it: it may wait for the connection's time-out.
     release_outcome last_release() const noexcept {
         if (releaser_.posted() && belongs_to_this_process()) {
             try {
@@ -240,10 +237,9 @@ public:
         return releaser_.outcome();
     }
 
-    /// The words behind the last `ec`: key, server and reason, as in the exception that the other door
-    /// throws.
+    /// The words behind the last `ec`: key, server and reason, as in the exception that the other door throws.
     std::string last_error() const {
-        std::string text = detail::quoted(key_);
+        std::string text = detail::in_quotes(key_);
         if (const auto address = way_.address(); !address.empty()) {
             text.append(" at ").append(address);
         }
@@ -260,6 +256,9 @@ protected:
         auto complaint = detail::complaint_about_key(key_);
         if (complaint.empty()) {
             complaint = detail::complaint_about(options_);
+        }
+        if (complaint.empty() && !retry::is_valid(retry_)) {
+            complaint = "the retry policy has a negative duration";
         }
         if (!complaint.empty()) {
             std::error_code ec;
@@ -295,8 +294,7 @@ private:
         ec.clear();
         enter();
         if (owns_lock()) {
-            fail(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                 "this handle owns it already", ec);
+            fail(std::make_error_code(std::errc::resource_deadlock_would_occur), "this handle owns it already", ec);
             return false;
         }
         reason_.clear();
@@ -341,12 +339,19 @@ private:
     }
 
     detail::next_step attempt(machine& decides, time_point deadline) {
+        releaser_.make_room();
         detail::make_token<Clock>(token_, options_.owner);
         protocol::command command;
         Protocol::acquire(command, key_, token_, options_.ttl);
         std::error_code ec;
         const auto sent = Clock::now();
-        const auto answer = call_behind_posted(command, deadline, ec);
+        reply answer;
+        try {
+            answer = call_behind_posted(command, deadline, ec);
+        } catch (...) { // out of memory, with the command maybe on its way
+            owe_token(Clock::now());
+            throw;
+        }
         const auto now = Clock::now();
         if (ec) {
             note_reason(way_.last_error());
@@ -357,10 +362,11 @@ private:
             return ec == errc::protocol ? decides.garbage(now) : decides.no_answer(now);
         }
         const auto verdict = Protocol::acquired(answer);
-        owe_unconfirmed_release(verdict);
-        switch (verdict) {
-        case protocol::verdict::yes:
+        if (verdict == protocol::verdict::yes) {
             return granted(decides, sent, now);
+        }
+        settle_posted(verdict);
+        switch (verdict) {
         case protocol::verdict::busy:
             return decides.busy(now, releaser_.owing(), random());
         case protocol::verdict::refused:
@@ -374,23 +380,20 @@ private:
     }
 
     detail::next_step granted(machine& decides, time_point sent, time_point now) {
+        settle_posted(protocol::verdict::yes);
+        releaser_.forget_debts(); // the key was free, so no old token of ours can be on it
         if (now >= detail::validity(sent, options_.ttl)) {
             note_reason("the grant took longer than the lease lasts");
             owe_token(now);
             return decides.granted_too_late(now);
         }
-        releaser_.forget_debts(); // the key was free, so no old token of ours can be on it
         hold_.grant(sent, now, options_.ttl);
         return decides.granted();
     }
 
     detail::next_step refused(machine& decides, const reply& answer, time_point now) {
         note_reason(answer.text());
-        const auto remedy = protocol::remedy_for(answer.text());
-        if (remedy == protocol::remedy::reconnect) {
-            way_.drop();
-        }
-        return decides.refused(remedy, now, random());
+        return decides.refused(protocol::remedy_for(answer.text()), now, random());
     }
 
     detail::next_step ask_holder(machine& decides, time_point deadline) {
@@ -417,8 +420,7 @@ private:
         return all ? decides.cleaned(Clock::now(), random()) : decides.not_cleaned(Clock::now(), random());
     }
 
-    /// The reply to `command`, sent behind a release whose reply is still outstanding: one round trip for
-    /// both.
+    /// The reply to `command`, sent behind a release whose reply is still outstanding: one round trip for both.
     reply call_behind_posted(protocol::command& command, time_point deadline, std::error_code& ec) {
         if constexpr (pipelined_connection<Conn>) {
             if (releaser_.posted()) {
@@ -430,44 +432,48 @@ private:
         return way_.call(command, deadline, ec);
     }
 
-    /// The reply to an acquire also decides what the posted release before it has left open.
-    void owe_unconfirmed_release(protocol::verdict acquired) {
+    /// The reply to an acquire also decides what the posted release before it has left open; what is still open then
+    /// is owed.
+    void settle_posted(protocol::verdict acquired) {
         if (acquired == protocol::verdict::yes || acquired == protocol::verdict::busy) {
             releaser_.resolve(acquired == protocol::verdict::yes);
         }
-        if (releaser_.unconfirmed()) {
-            releaser_.abandon(Clock::now() + options_.ttl);
-        } else {
-            tell_released();
-        }
+        tell_released();
+        releaser_.abandon(Clock::now() + options_.ttl);
     }
 
     /// Before a new attempt: what an earlier hold or failure may have left on the server.
     void owe_leftovers() {
         const auto until = Clock::now() + options_.ttl;
+        releaser_.make_room();
         if (hold_.active()) { // over by our clock, maybe not yet by the server's
-            releaser_.owe(token_, until);
             hold_.end();
+            releaser_.owe(token_, until);
         }
         releaser_.abandon(until);
     }
 
-    void owe_token(time_point now) { releaser_.owe(token_, now + options_.ttl); }
+    void owe_token(time_point now) noexcept { releaser_.owe(token_, now + options_.ttl); }
 
     // ---- releasing
 
-    void begin_release() {
+    /// False when there is nothing to release any more: being told of a loss, the user may have released it already.
+    bool begin_release() {
         note_overdue();
+        if (!hold_.active()) {
+            return false;
+        }
         release_begun_ = Clock::now();
         releaser_.take(token_, hold_.valid_until());
         hold_.end();
         untold_release_ = options_.observe != nullptr;
+        return true;
     }
 
     release_outcome finish_release(std::error_code& ec) {
         const auto outcome = releaser_.send(io_deadline(), ec, reason_);
-        if (ec) {
-            fail(ec, ec == errc::refused ? reason_ : std::string{way_.last_error()}, ec);
+        if (ec && ec != errc::refused) {
+            note_reason(way_.last_error());
         }
         tell_released();
         return outcome;
@@ -482,9 +488,7 @@ private:
     void tell_released() const {
         if (untold_release_ && !releaser_.posted()) {
             untold_release_ = false;
-            tell([&](observer& o) {
-                o.released(key_, releaser_.outcome(), release_begun_ - hold_.granted_at());
-            });
+            tell([&](observer& o) { o.released(key_, releaser_.outcome(), release_begun_ - hold_.granted_at()); });
         }
     }
 
@@ -525,7 +529,7 @@ private:
     }
 
     void note_overdue() const noexcept {
-        if (hold_.overdue(Clock::now())) {
+        if (belongs_to_this_process() && hold_.overdue(Clock::now())) {
             lose(hold_.overdue_reason());
         }
     }
@@ -536,6 +540,7 @@ private:
     void enter() noexcept {
         if (!belongs_to_this_process()) {
             generation_ = detail::fork_generation();
+            random_state_ = 0;
             hold_.end();
             releaser_.forget_everything();
         }
@@ -555,8 +560,7 @@ private:
         }
     }
 
-    /// Jitter needs no secret: one seed from the system, then splitmix64 (Steele, Lea and Flood, OOPSLA
-    /// 2014).
+    /// Jitter needs no secret: one seed from the system, then splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
     std::uint64_t random() {
         if (random_state_ == 0) {
             Clock::random_octets(std::as_writable_bytes(std::span{&random_state_, 1}));
@@ -580,7 +584,7 @@ private:
     }
 
     void note_reason(std::string_view text) {
-        reason_ = detail::redacted(detail::without_echo(text), token_);
+        reason_ = detail::redacted(detail::without_echo(text), detail::secret_of(token_));
     }
 
     void fail(std::error_code why, std::string_view text, std::error_code& ec) {
@@ -614,8 +618,8 @@ private:
     lock_options options_;
     Retry retry_;
     std::string token_;
-    // Reading the reply to an unlock(), and noticing that a lease is over, belong to asking: both may change
-    // what const functions see, never what is on the server.
+    // Reading the reply to an unlock(), and noticing that a lease is over, belong to asking: both may change what
+    // const functions see, never what is on the server.
     mutable detail::hold hold_;
     mutable detail::releaser<Protocol, Conn, Clock> releaser_;
     mutable bool untold_release_ = false;

@@ -23,10 +23,9 @@ namespace distlock {
 
 /// The clock on which leases are counted, and the one seam through which locks sleep and draw random octets.
 ///
-/// On Linux it reads CLOCK_BOOTTIME, which goes on while the machine is suspended
-/// (`std::chrono::steady_clock` is CLOCK_MONOTONIC there and stands still), so a lease that ran out during a
-/// suspend is seen as over at once. Elsewhere it reads steady_clock. A snapshot of a virtual machine stops
-/// both: only a fencing token helps then.
+/// On Linux it reads CLOCK_BOOTTIME, which goes on while the machine is suspended (`std::chrono::steady_clock` is
+/// CLOCK_MONOTONIC there and stands still), so a lease that ran out during a suspend is seen as over at once.
+/// Elsewhere it reads steady_clock. A snapshot of a virtual machine stops both: only a fencing token helps then.
 struct lease_clock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
@@ -60,8 +59,7 @@ struct lease_clock {
         std::mutex mutex;
         std::condition_variable_any never;
         std::unique_lock guard{mutex};
-        for (auto left = wake - now(); left > duration::zero() && !stop.stop_requested();
-             left = wake - now()) {
+        for (auto left = wake - now(); left > duration::zero() && !stop.stop_requested(); left = wake - now()) {
             never.wait_for(guard, stop, left, [] { return false; });
         }
     }
@@ -69,9 +67,8 @@ struct lease_clock {
     /// Lets other threads run.
     static void yield() noexcept { std::this_thread::yield(); }
 
-    /// Fills `out` from the operating system's generator (getrandom(2)): no pool in this process, so neither
-    /// a fork nor a cloned machine repeats octets. Throws std::system_error where the system has none to
-    /// give.
+    /// Fills `out` from the operating system's generator (getrandom(2)): no pool in this process, so neither a
+    /// fork nor a cloned machine repeats octets. Throws std::system_error where the system has none to give.
     static void random_octets(std::span<std::byte> out) {
 #if defined(__linux__)
         while (!out.empty()) {
@@ -88,11 +85,10 @@ struct lease_clock {
     }
 };
 
-/// What a lock needs of its clock parameter. The time points are always lease_clock's: a simulation supplies
-/// its own now() and sleep_until() and the whole library runs in virtual time.
+/// What a lock needs of its clock parameter. The time points are always lease_clock's: a simulation supplies its
+/// own now() and sleep_until() and the whole library runs in virtual time.
 template <class C>
-concept clock_source = requires(lease_clock::time_point wake, const std::stop_token& stop,
-                                std::span<std::byte> out) {
+concept clock_source = requires(lease_clock::time_point wake, const std::stop_token& stop, std::span<std::byte> out) {
     { C::now() } -> std::same_as<lease_clock::time_point>;
     C::sleep_until(wake, stop);
     C::yield();

@@ -4,6 +4,7 @@
 #include "distlock/error.hpp"
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -62,8 +63,7 @@ template <class Number>
 Number url_number(std::string_view text, Number most, const char* complaint) {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0 ||
-        value > most) {
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most) {
         refuse_url(complaint);
     }
     return value;
@@ -72,8 +72,8 @@ Number url_number(std::string_view text, Number most, const char* complaint) {
 } // namespace detail
 
 /// Reads `redis://[[user]:password@]host[:port][/db]`, `rediss://` (the same over TLS) and
-/// `unix://[[user]:password@]/path[?db=n]`; user, password and path may be percent-encoded, an IPv6 host
-/// stands in brackets. Throws errc::invalid_argument, without showing the URL, for anything else.
+/// `unix://[[user]:password@]/path[?db=n]`; user, password and path may be percent-encoded, an IPv6 host stands in
+/// brackets. Throws errc::invalid_argument, without showing the URL, for anything else.
 inline endpoint parse_url(std::string_view url) {
     using namespace std::string_view_literals;
     endpoint out;

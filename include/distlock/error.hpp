@@ -15,25 +15,21 @@ enum class errc {
     /// No byte of the command was written: it was certainly NOT applied. The server is gone, or refuses
     /// connections, or did not accept one in time.
     unreachable = 1,
-    /// Bytes were written and no answer came (time-out, reset, end of stream): the command MAY have been
-    /// applied.
+    /// Bytes were written and no answer came (time-out, reset, end of stream): the command MAY have been applied.
     /// Reported only after the attempt to take the command's effect back was not confirmed either, or was
     /// confirmed and the caller's time was over.
     unknown_outcome,
-    /// The server answered with an error (NOAUTH, NOPERM, READONLY, OOM, ...; WRONGTYPE where the key is no
-    /// lock at
+    /// The server answered with an error (NOAUTH, NOPERM, READONLY, OOM, ...; WRONGTYPE where the key is no lock at
     /// all), so the command was not applied. The message carries the server's own words.
     refused,
     /// The server's bytes are not RESP, exceed the limits, or are not an answer to the command that was sent.
     protocol,
-    /// Bad input, refused before a byte was sent: an empty or oversized key, a ttl out of range, a duration
-    /// that
+    /// Bad input, refused before a byte was sent: an empty or oversized key, a ttl out of range, a duration that
     /// overflows, a negative pause, a malformed URL.
     invalid_argument,
     /// A `std::stop_token` ended the wait. Nothing is left on the server.
     cancelled,
-    /// The grant arrived with nothing left of its lease (a ttl below the round trip and the drift allowance).
-    /// It
+    /// The grant arrived with nothing left of its lease (a ttl below the round trip and the drift allowance). It
     /// was given back.
     lease_too_short,
 };
@@ -87,9 +83,7 @@ inline const std::error_category& error_category() noexcept {
     return instance;
 }
 
-inline std::error_code make_error_code(errc value) noexcept {
-    return {static_cast<int>(value), error_category()};
-}
+inline std::error_code make_error_code(errc value) noexcept { return {static_cast<int>(value), error_category()}; }
 
 } // namespace distlock
 

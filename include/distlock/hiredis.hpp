@@ -41,19 +41,28 @@ struct hiredis_options {
     std::optional<int> database{};
 };
 
+namespace detail {
+
+inline void check_timeout(std::chrono::milliseconds timeout) {
+    if (timeout <= timeout.zero() || timeout > std::chrono::hours{24}) {
+        throw std::system_error{errc::invalid_argument, "a time-out is not between 1 ms and 24 hours"};
+    }
+}
+
+} // namespace detail
+
 /// A connection to one server over TCP or a Unix socket. Connects at the first command, and afresh after any
-/// trouble: with AUTH, SELECT and time-outs as before, and (where the server allows CLIENT ID and CLIENT
-/// KILL) after ending the old connection at the server, so that a command still waiting there never runs
-/// late. SIGPIPE never reaches the program, signals do not stretch deadlines, descriptors are close-on-exec,
-/// a forked child gets a connection of its own. One thread at a time. Not copied, not moved: locks hold its
-/// address.
+/// trouble: with AUTH, SELECT and time-outs as before, and (where the server allows CLIENT ID, INFO and CLIENT KILL) after
+/// ending the old connection at the server, so that a command still waiting there never runs late. SIGPIPE never
+/// reaches the program, signals do not stretch deadlines, descriptors are close-on-exec, a forked child gets a
+/// connection of its own. One thread at a time. Not copied, not moved: locks hold its address.
 class hiredis_connection {
 public:
     using time_point = lease_clock::time_point;
 
     /// `redis://user:password@host:port/db` or `unix:///path?db=n` (endpoint.hpp). No I/O. Throws
-    /// errc::invalid_argument for a malformed URL, a time-out that is not positive, and for rediss://: TLS
-    /// needs a transport of your own (connection.hpp), or a TLS tunnel.
+    /// errc::invalid_argument for a malformed URL, a time-out that is not positive, and for rediss://: TLS needs a
+    /// transport of your own (connection.hpp), or a TLS tunnel.
     explicit hiredis_connection(std::string_view url, hiredis_options options = {})
         : hiredis_connection{parse_url(url), std::move(options)} {}
 
@@ -69,13 +78,12 @@ public:
             server_.password = std::move(options.password);
         }
         server_.database = options.database.value_or(server_.database);
-        constexpr std::chrono::milliseconds longest = std::chrono::hours{24};
-        const auto sane = [&](auto timeout) { return timeout > timeout.zero() && timeout <= longest; };
-        if (server_.tls || server_.database < 0 || !sane(connect_timeout_) || !sane(command_timeout_)) {
-            throw std::system_error{errc::invalid_argument,
-                                    server_.tls ? "hiredis_connection has no TLS: rediss:// is refused"
-                                    : server_.database < 0 ? "the database is negative"
-                                                           : "a time-out is not between 1 ms and 24 hours"};
+        detail::check_timeout(connect_timeout_);
+        detail::check_timeout(command_timeout_);
+        if (server_.tls || server_.database < 0) {
+            throw std::system_error{errc::invalid_argument, server_.tls
+                                                                ? "hiredis_connection has no TLS: rediss:// is refused"
+                                                                : "the database is negative"};
         }
     }
 
@@ -111,8 +119,9 @@ public:
     /// The reply to the oldest send() that has none yet.
     reply receive(time_point deadline, std::error_code& ec) {
         ec.clear();
+        const bool asked = stream_.outstanding() > 0;
         auto answer = stream_.receive(bounded(deadline, command_timeout_), ec, reason_);
-        if (ec) {
+        if (ec && asked) {
             drop();
         }
         return answer;
@@ -123,10 +132,11 @@ public:
 
     /// Closes the stream; the next command connects afresh.
     void drop() noexcept {
-        if (stream_.outstanding() > 0 && stream_.is_ours()) {
-            unanswered_client_ = client_id_;
+        if (stream_.outstanding() > 0 && stream_.is_ours() && client_.id > 0) {
+            unanswered_ = std::move(client_);
         }
-        client_id_ = 0;
+        client_ = {};
+        memory_ = {};
         stream_.close();
     }
 
@@ -136,13 +146,18 @@ public:
     server_memory& memory() noexcept { return memory_; }
 
 private:
+    /// Who we are to the server: a number that it gives once in each of its runs.
+    struct client {
+        std::int64_t id = 0;
+        std::string run{};
+    };
+
     static time_point bounded(time_point deadline, std::chrono::milliseconds longest) noexcept {
         return std::min(deadline, lease_clock::now() + longest);
     }
 
     /// Connects where necessary and sends. A reply: the server refused the login, and nothing was sent.
-    std::optional<reply> begin(std::span<const std::string_view> argv, time_point deadline,
-                               std::error_code& ec) {
+    std::optional<reply> begin(std::span<const std::string_view> argv, time_point deadline, std::error_code& ec) {
         ec.clear();
         for (bool reused = stream_.is_usable();; reused = false) {
             if (!reused) {
@@ -166,7 +181,6 @@ private:
 
     std::optional<reply> open(time_point deadline, std::error_code& ec) {
         drop();
-        memory_ = {};
         const auto limit = bounded(deadline, connect_timeout_);
         auto connected = detail::socket::connect(server_, limit, reason_);
         if (!connected.is_open()) {
@@ -179,7 +193,7 @@ private:
         if (ec || refusal) {
             drop();
         }
-        if (ec) {
+        if (ec && ec != errc::protocol) {
             ec = errc::unreachable; // the caller's command was not sent
         }
         return refusal;
@@ -202,20 +216,32 @@ private:
                 return login_failure(answer, ec);
             }
         }
+        return get_known(limit, ec);
+    }
+
+    /// Learns who we are there, and ends our old stream if a command may still be on it. A server need not allow it.
+    std::optional<reply> get_known(time_point limit, std::error_code& ec) {
         const auto id = ask(std::array<std::string_view, 2>{"CLIENT", "ID"}, limit, ec);
-        if (!ec && id.is_error() && is_turned_away(id.text())) {
-            return id;
+        if (ec || (id.is_error() && is_turned_away(id.text()))) {
+            return ec ? std::nullopt : std::optional{id};
         }
-        client_id_ = id.is_integer() ? id.as_integer() : 0;
-        if (!ec && unanswered_client_ > 0) {
-            // Ids only grow, so a smaller one than the old means another server, or one that was restarted.
-            if (client_id_ > unanswered_client_) {
-                const auto old = std::to_string(unanswered_client_);
-                ask(std::array<std::string_view, 4>{"CLIENT", "KILL", "ID", old}, limit, ec);
-            }
-            if (!ec) {
-                unanswered_client_ = 0;
-            }
+        const auto about = ask(std::array<std::string_view, 2>{"INFO", "server"}, limit, ec);
+        if (ec || !id.is_integer() || !about.is_string()) {
+            return std::nullopt;
+        }
+        constexpr std::string_view label = "run_id:";
+        const auto at = about.text().find(label);
+        if (at == std::string::npos) {
+            return std::nullopt;
+        }
+        client_ = {id.as_integer(), about.text().substr(at + label.size(), 40)};
+        // Ids are used once in a server's run. In another run the number may be somebody else's.
+        if (unanswered_.id > 0 && unanswered_.run == client_.run) {
+            const auto old = std::to_string(unanswered_.id);
+            ask(std::array<std::string_view, 4>{"CLIENT", "KILL", "ID", old}, limit, ec);
+        }
+        if (!ec) {
+            unanswered_ = {};
         }
         return std::nullopt;
     }
@@ -249,26 +275,22 @@ private:
     detail::hiredis_stream stream_;
     time_point deadline_{};
     server_memory memory_;
-    std::int64_t client_id_ = 0;
-    std::int64_t unanswered_client_ = 0;
+    client client_;
+    client unanswered_; // dropped with a command on it that may still be waiting there
     std::string reason_;
 };
 
-/// The same over a redisContext that the program already has: a blocking or non-blocking one without TLS, not
-/// an asynchronous one, with no command under way. It must outlive this, and closing it remains the
-/// program's. After any trouble the stream is shut down and the context marked broken (`err`, `errstr`);
-/// every command is then errc::unreachable until reset() names a fresh context. The context's own time-outs
-/// do not count here.
+/// The same over a redisContext that the program already has: a blocking or non-blocking one without TLS, not an
+/// asynchronous one, with no command under way. It must outlive this, and closing it remains the program's. After
+/// any trouble the stream is shut down and the context marked broken (`err`, `errstr`); every command is then
+/// errc::unreachable until reset() names a fresh context. The context's own time-outs do not count here.
 class hiredis_ref {
 public:
     using time_point = lease_clock::time_point;
 
-    explicit hiredis_ref(redisContext* context,
-                         std::chrono::milliseconds command_timeout = std::chrono::seconds{1})
+    explicit hiredis_ref(redisContext* context, std::chrono::milliseconds command_timeout = std::chrono::seconds{1})
         : command_timeout_{command_timeout} {
-        if (command_timeout <= command_timeout.zero()) {
-            throw std::system_error{errc::invalid_argument, "the command time-out is not positive"};
-        }
+        detail::check_timeout(command_timeout);
         reset(context);
     }
 
@@ -281,6 +303,11 @@ public:
         if (context == nullptr) {
             throw std::system_error{errc::invalid_argument, "the redisContext is null"};
         }
+#if HIREDIS_MAJOR >= 1
+        if (context->privctx != nullptr) {
+            throw std::system_error{errc::invalid_argument, "the redisContext speaks TLS"};
+        }
+#endif
         context_ = context;
         memory_ = {};
         stream_.close();

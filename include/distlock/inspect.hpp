@@ -29,12 +29,11 @@ struct lock_info {
     std::optional<std::chrono::milliseconds> remaining;
 };
 
-/// Who holds `key`, or nothing when it is free. One round trip; blocks for the connection's time-out, at most
-/// ten seconds. `ec` is set, or std::system_error thrown by the other door, for trouble with the server and
-/// for a key that is not a lock (errc::refused, WRONGTYPE).
+/// Who holds `key`, or nothing when it is free. One round trip; blocks for the connection's time-out, at most ten
+/// seconds. `ec` is set, or std::system_error thrown by the other door, for trouble with the server and for a key
+/// that is not a lock (errc::refused, WRONGTYPE).
 template <connection Conn, clock_source Clock = lease_clock>
-std::optional<lock_info> inspect(Conn& conn, std::string_view key, std::error_code& ec,
-                                 std::string* why = nullptr) {
+std::optional<lock_info> inspect(Conn& conn, std::string_view key, std::error_code& ec, std::string* why = nullptr) {
     ec.clear();
     const auto explain = [&](std::error_code code, std::string_view text) {
         ec = code;
@@ -74,7 +73,7 @@ std::optional<lock_info> inspect(Conn& conn, std::string_view key) {
     std::string why;
     auto found = inspect<Conn, Clock>(conn, key, ec, &why);
     if (ec) {
-        throw std::system_error{ec, "inspect lock " + detail::quoted(key) + (why.empty() ? why : ": " + why)};
+        throw std::system_error{ec, "inspect lock " + detail::in_quotes(key) + (why.empty() ? why : ": " + why)};
     }
     return found;
 }

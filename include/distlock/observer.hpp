@@ -9,11 +9,10 @@
 
 namespace distlock {
 
-/// Told what happens to a lock: derive, override what you count, and put the address into
-/// lock_options::observe.
+/// Told what happens to a lock: derive, override what you count, and put the address into lock_options::observe.
 ///
-/// Called on the thread that uses the lock, never under an internal lock. What it throws is swallowed. It
-/// must outlive the locks that name it.
+/// Called on the thread that uses the lock, never under an internal lock. What it throws is swallowed. It must
+/// outlive the locks that name it.
 class observer {
 public:
     using duration = std::chrono::nanoseconds;

@@ -34,8 +34,7 @@ struct pause {
 
     constexpr pause() = default;
     template <class Rep, class Period>
-    constexpr pause(
-        std::chrono::duration<Rep, Period> d) // NOLINT(google-explicit-constructor): a duration is a pause
+    constexpr pause(std::chrono::duration<Rep, Period> d) // NOLINT(google-explicit-constructor): a duration is a pause
         : length{to_nanoseconds(d)} {}
 
     /// Give the processor away and try again.
@@ -59,6 +58,17 @@ private:
     }
 };
 
+/// False for a policy that says itself (by a member of this name) that it has a negative duration in it: a lock
+/// refuses it when it is made. Of others the first negative pause is refused.
+template <class Policy>
+constexpr bool is_valid(const Policy& policy) noexcept {
+    if constexpr (requires { policy.is_valid(); }) {
+        return policy.is_valid();
+    } else {
+        return true;
+    }
+}
+
 /// Try again at once, burning the processor and the server. For measuring.
 struct spin {
     constexpr pause operator()(const attempt&) const noexcept { return {}; }
@@ -73,17 +83,18 @@ struct yield {
 struct sleep {
     nanoseconds length;
     constexpr pause operator()(const attempt&) const noexcept { return length; }
+    constexpr bool is_valid() const noexcept { return length >= nanoseconds::zero(); }
 };
 
-/// Full jitter: a uniformly random pause below a bound that doubles from `base` up to `cap`, cut at the
-/// moment when the holder's lease ends. (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog,
-/// 2015)
+/// Full jitter: a uniformly random pause below a bound that doubles from `base` up to `cap`, cut at the moment
+/// when the holder's lease ends. (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015)
 struct backoff {
     nanoseconds base = milliseconds{1};
     nanoseconds cap = milliseconds{64};
 
+    constexpr bool is_valid() const noexcept { return base >= nanoseconds::zero() && cap >= nanoseconds::zero(); }
     constexpr pause operator()(const attempt& now) const noexcept {
-        if (base < nanoseconds::zero() || cap < nanoseconds::zero()) {
+        if (!is_valid()) {
             return std::min(base, cap);
         }
         auto bound = base;
@@ -91,10 +102,9 @@ struct backoff {
             bound = bound > cap / 2 ? cap : bound * 2;
         }
         bound = std::min(bound, cap);
-        const auto jittered = nanoseconds{
-            static_cast<nanoseconds::rep>(now.random % (static_cast<std::uint64_t>(bound.count()) + 1))};
-        return now.holder_remaining ? std::min(jittered, std::max(*now.holder_remaining, nanoseconds{1}))
-                                    : jittered;
+        const auto jittered =
+            nanoseconds{static_cast<nanoseconds::rep>(now.random % (static_cast<std::uint64_t>(bound.count()) + 1))};
+        return now.holder_remaining ? std::min(jittered, std::max(*now.holder_remaining, nanoseconds{1})) : jittered;
     }
 };
 
@@ -107,6 +117,9 @@ struct switch_after {
 
     constexpr pause operator()(const attempt& now) {
         return now.elapsed < after ? pause{first(now)} : pause{then(now)};
+    }
+    constexpr bool is_valid() const noexcept {
+        return after >= nanoseconds::zero() && retry::is_valid(first) && retry::is_valid(then);
     }
 };
 template <class Duration, class First, class Then>

@@ -40,21 +40,24 @@ struct patience {
     lease_clock::duration give_up_after{};
 };
 
-/// Decides how one acquisition goes on: which exchange is next, how long to pause, when to stop and with
-/// which outcome. Does nothing itself: the driver reports what happened and is told what to do, so tests read
-/// as transcripts and any driver (blocking, coroutine, simulated) can run it.
+/// Decides how one acquisition goes on: which exchange is next, how long to pause, when to stop and with which
+/// outcome. Does nothing itself: the driver reports what happened and is told what to do, so tests read as
+/// transcripts and any driver (blocking, coroutine, simulated) can run it.
 ///
-/// | event                          | lock is asked once       | the caller waits | |
-/// ------------------------------ | ------------------------ | -------------------------------------------- |
-/// | granted                        | done                     | done | | granted with nothing left      |
-/// clean up, lease_too_short| clean up, pause, attempt                     | | busy | done, not acquired |
-/// ask the holder (1st, 2nd, 4th, ...), pause   | | refused, passes by itself      | refused | pause (own
-/// back-off), attempt                | | refused, final                 | refused                  | refused
-/// | | not sent                       | unreachable              | pause (own back-off), attempt | | no
-/// answer                      | clean up, attempt once more | clean up, attempt (pause from the 2nd)    | |
-/// garbage                        | clean up, protocol       | clean up, protocol                           |
+/// | event                          | lock is asked once       | the caller waits                             |
+/// | ------------------------------ | ------------------------ | -------------------------------------------- |
+/// | granted                        | done                     | done                                         |
+/// | granted with nothing left      | clean up, lease_too_short| clean up, pause, attempt                     |
+/// | busy                           | ask the holder, done     | ask the holder (1st, 2nd, 4th, ...), pause   |
+/// | refused, passes by itself      | refused                  | pause (own back-off), attempt                |
+/// | refused, final                 | refused                  | refused                                      |
+/// | not sent                       | unreachable              | pause (own back-off), attempt                |
+/// | no answer                      | clean up, attempt once more | clean up, attempt (pause from the 2nd)    |
+/// | garbage                        | clean up, protocol       | clean up, protocol                           |
 ///
-/// Exchanges get at least `shortest_exchange`, so a call may outlast its deadline by two of them, never more.
+/// Each exchange gets `shortest_exchange`, and three times what the slowest answer so far took, in any case: a call may
+/// outlast its deadline by two of these, never more. The holder is asked so that policies know its remaining time, and
+/// so that a key of another type is an error instead of a lock that is never free.
 template <retry_policy Retry>
 class acquire_machine {
 public:
@@ -90,14 +93,12 @@ public:
     next_step busy(time_point now, bool owing, std::uint64_t random) {
         ++busy_answers_;
         useful_answer_ = now;
+        slowest_answer_ = std::max(slowest_answer_, now - asked_);
         failure_.clear();
         went_unanswered_ = false;
         outages_ = 0;
         if (owing) {
             return clean_up(now, after_cleaning::attempt);
-        }
-        if (!limits_.waits || time_is_over(now)) {
-            return finish({});
         }
         if (std::has_single_bit(busy_answers_)) {
             return exchange_step(next_step::action::ask_holder, now);
@@ -153,21 +154,22 @@ public:
         return finish(failure_);
     }
 
-    /// The clean-up was not confirmed: it went without an answer, or was refused in a way that passes by
-    /// itself.
+    /// The clean-up was not confirmed: it went without an answer, or was refused in a way that passes by itself.
     next_step not_cleaned(time_point now, std::uint64_t random) {
-        if (then_ == after_cleaning::finish || !limits_.waits) {
-            return finish(failure_ ? failure_ : make_error_code(errc::unknown_outcome));
+        if (failure_ != errc::protocol) {
+            failure_ = errc::unknown_outcome; // whatever it was: something of ours may be there
         }
-        if (!failure_) {
-            failure_ = errc::unknown_outcome;
-        }
-        return pause_in_outage(now, random);
+        return then_ == after_cleaning::finish ? finish(failure_) : pause_in_outage(now, random);
     }
 
     /// A pause or a yield is over.
     next_step woken(time_point now, bool owing) noexcept {
-        return owing ? exchange_step(next_step::action::clean_up, now) : attempt(now);
+        if (owing) {
+            return exchange_step(next_step::action::clean_up, now);
+        }
+        // An attempt that could not be answered in time would turn a busy lock into an unknown outcome.
+        const bool too_late = limits_.deadline && *limits_.deadline - now < slowest_answer_;
+        return too_late && !failure_ ? finish({}) : attempt(now);
     }
 
     /// The caller does not want to wait any longer.
@@ -195,10 +197,10 @@ private:
         return exchange_step(next_step::action::clean_up, now);
     }
 
-    next_step exchange_step(next_step::action what, time_point now) const noexcept {
-        const auto last =
-            limits_.deadline && limits_.waits ? *limits_.deadline : useful_answer_ + limits_.give_up_after;
-        return {what, std::max(last, now + shortest_exchange)};
+    next_step exchange_step(next_step::action what, time_point now) noexcept {
+        asked_ = now;
+        const auto last = limits_.deadline ? *limits_.deadline : useful_answer_ + limits_.give_up_after;
+        return {what, std::max(last, now + std::max(shortest_exchange, 3 * slowest_answer_))};
     }
 
     next_step finish(std::error_code failure) noexcept {
@@ -209,6 +211,9 @@ private:
     bool time_is_over(time_point now) const noexcept { return limits_.deadline && now >= *limits_.deadline; }
 
     next_step pause_by_policy(time_point now, std::uint64_t random) {
+        if (!limits_.waits || time_is_over(now)) {
+            return finish({});
+        }
         retry::attempt told{busy_answers_, now - begun_, std::nullopt, random};
         if (holder_ends_ && *holder_ends_ > now) {
             told.holder_remaining = *holder_ends_ - now;
@@ -234,8 +239,11 @@ private:
     }
 
     next_step pause(time_point now, duration length) const noexcept {
-        const auto longest =
-            limits_.deadline ? std::max(*limits_.deadline - now, duration::zero()) : duration::max();
+        auto longest = duration::max();
+        if (limits_.deadline) {
+            const auto left = *limits_.deadline - now;
+            longest = left > slowest_answer_ ? left - slowest_answer_ : left; // for a last attempt in time
+        }
         const auto countable = time_point::max() - now;
         return {next_step::action::pause, now + std::min({length, longest, countable})};
     }
@@ -244,6 +252,8 @@ private:
     patience limits_;
     time_point begun_{};
     time_point useful_answer_{};
+    time_point asked_{};
+    duration slowest_answer_{};
     std::optional<time_point> holder_ends_;
     std::uint64_t busy_answers_ = 0;
     std::uint64_t attempts_ = 0;

@@ -15,8 +15,8 @@
 
 namespace distlock::detail {
 
-/// One lock's way to its connection: scripts with their fall-back, commands whose reply is read later, and
-/// the optional members of a transport, absent or not.
+/// One lock's way to its connection: scripts with their fall-back, commands whose reply is read later, and the
+/// optional members of a transport, absent or not.
 template <connection Conn>
 class exchange {
 public:
@@ -29,7 +29,12 @@ public:
     reply call(protocol::command& command, time_point deadline, std::error_code& ec) {
         ec.clear();
         auto answer = conn_.execute(command.argv(), deadline, ec);
-        return ec ? answer : with_whole_text(command, std::move(answer), deadline, ec);
+        if (!ec && command.is_script() && has_remedy(answer, protocol::remedy::whole_text)) {
+            command.send_whole_text();
+            answer = conn_.execute(command.argv(), deadline, ec);
+        }
+        leave_wrong_server(answer, ec);
+        return answer;
     }
 
     /// Sends a command whose reply is read later. Returns its ticket.
@@ -44,8 +49,8 @@ public:
         }
     }
 
-    /// The reply to a posted command. It is lost (errc::unknown_outcome) when the stream was dropped since,
-    /// or when somebody else's command on this connection has read past it.
+    /// The reply to a posted command. It is lost (errc::unknown_outcome) when the stream was dropped since, or
+    /// when somebody else's command on this connection has read past it.
     reply collect([[maybe_unused]] std::uint64_t ticket, time_point deadline,
                   std::error_code& ec) requires pipelined_connection<Conn> {
         ec.clear();
@@ -61,7 +66,9 @@ public:
                 }
             }
         }
-        return conn_.receive(deadline, ec);
+        auto answer = conn_.receive(deadline, ec);
+        leave_wrong_server(answer, ec);
+        return answer;
     }
 
     server_memory& memory() noexcept {
@@ -109,15 +116,15 @@ private:
         { c.received() } -> std::convertible_to<std::uint64_t>;
     };
 
-    reply with_whole_text(protocol::command& command, reply answer, time_point deadline,
-                          std::error_code& ec) {
-        const bool unknown_script = command.is_script() && answer.is_error() &&
-                                    protocol::remedy_for(answer.text()) == protocol::remedy::whole_text;
-        if (!unknown_script) {
-            return answer;
+    static bool has_remedy(const reply& answer, protocol::remedy remedy) noexcept {
+        return answer.is_error() && protocol::remedy_for(answer.text()) == remedy;
+    }
+
+    /// A server that says it is not the one to ask (any more) is not asked again on this stream.
+    void leave_wrong_server(const reply& answer, const std::error_code& ec) {
+        if (!ec && has_remedy(answer, protocol::remedy::reconnect)) {
+            drop();
         }
-        command.send_whole_text();
-        return conn_.execute(command.argv(), deadline, ec);
     }
 
     Conn& conn_;

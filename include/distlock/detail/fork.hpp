@@ -8,9 +8,9 @@
 
 namespace distlock::detail {
 
-/// Counts the forks between this process and the first one: a lease or a socket that remembers the number it
-/// was born under knows for free (getpid is a system call) whether it belongs to this process. The library's
-/// only mutable global.
+/// Counts the forks between this process and the first one: a lease or a socket that remembers the number it was
+/// born under knows for free (getpid is a system call) whether it belongs to this process. The library's only
+/// mutable global.
 inline std::uint64_t fork_generation() noexcept {
     static std::atomic<std::uint64_t> generation{0};
     [[maybe_unused]] static const int registered =

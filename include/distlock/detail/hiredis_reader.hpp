@@ -16,8 +16,8 @@
 
 namespace distlock::detail {
 
-/// hiredis' reader with limits: bytes in, replies out. What is too big, too deep or no RESP2 ends in
-/// failed(), and nothing is allocated by an announced length. One source for hiredis 0.14 to 1.x.
+/// hiredis' reader with limits: bytes in, replies out. What is too big, too deep or no RESP2 ends in failed(), and
+/// nothing is allocated by an announced length. One source for hiredis 0.14 to 1.x.
 class hiredis_reader {
 public:
     static constexpr std::size_t most_octets = std::size_t{64} * 1024;
@@ -61,10 +61,9 @@ public:
         }
         const std::unique_ptr<void, decltype(&freeReplyObject)> owned{raw, &freeReplyObject};
         unread_ = reader_->len - reader_->pos;
+        failure_ = "out of memory"; // should the next line throw: this reply is lost, and with it the order
         auto made = converted(*static_cast<redisReply*>(raw));
-        if (!made) {
-            failure_ = "the reply has a type that was not asked for";
-        }
+        failure_ = made ? std::string_view{} : "the reply has a type that was not asked for";
         return made;
     }
 

@@ -28,8 +28,8 @@ public:
 
     void open(socket connected) {
         close();
+        reader_.emplace(); // may throw: before anything is ours
         socket_ = std::move(connected);
-        reader_.emplace();
         generation_ = fork_generation();
     }
 
@@ -45,16 +45,14 @@ public:
     bool is_ours() const noexcept { return generation_ == fork_generation(); }
     /// Open, ours, and nothing has come that was not asked for (the end of the stream, a doubled reply).
     bool is_usable() const noexcept {
-        return is_open() && is_ours() &&
-               (outstanding() > 0 || (!reader_->has_leftover() && socket_.is_quiet()));
+        return is_open() && is_ours() && (outstanding() > 0 || (!reader_->has_leftover() && socket_.is_quiet()));
     }
     std::uint64_t sent() const noexcept { return sent_; }
     std::uint64_t received() const noexcept { return received_; }
     std::uint64_t outstanding() const noexcept { return sent_ - received_; }
 
     /// On failure: errc::unreachable when no byte left, else errc::unknown_outcome; `why` has the reason.
-    void send(std::span<const std::string_view> argv, time_point deadline, std::error_code& ec,
-              std::string& why) {
+    void send(std::span<const std::string_view> argv, time_point deadline, std::error_code& ec, std::string& why) {
         out_.clear();
         append_command(out_, argv);
         int error = 0;
@@ -69,7 +67,7 @@ public:
 
     /// The oldest reply outstanding.
     reply receive(time_point deadline, std::error_code& ec, std::string& why) {
-        if (outstanding() == 0 || !is_open()) {
+        if (outstanding() == 0 || !is_open() || !is_ours()) {
             ec = errc::unknown_outcome;
             why = "no reply is outstanding";
             return {};

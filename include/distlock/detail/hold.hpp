@@ -10,17 +10,15 @@
 
 namespace distlock::detail {
 
-/// How much of a ttl is not relied on: clocks that differ in rate by up to 1 %, and 2 ms for the granularity
-/// of the server's expiry. (The Redlock page's allowance,
-/// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/)
+/// How much of a ttl is not relied on: clocks that differ in rate by up to 1 %, and 2 ms for the granularity of
+/// the server's expiry. (The Redlock page's allowance, https://redis.io/docs/latest/develop/use/patterns/distributed-locks/)
 constexpr std::chrono::milliseconds::rep drift_percent = 1;
 constexpr lease_clock::duration drift_allowance(std::chrono::milliseconds ttl) noexcept {
     return lease_clock::duration{ttl} * drift_percent / 100 + std::chrono::milliseconds{2};
 }
 
 /// When a lease of `ttl`, asked for at `sent`, is over for its owner.
-constexpr lease_clock::time_point validity(lease_clock::time_point sent,
-                                           std::chrono::milliseconds ttl) noexcept {
+constexpr lease_clock::time_point validity(lease_clock::time_point sent, std::chrono::milliseconds ttl) noexcept {
     return sent + lease_clock::duration{ttl} - drift_allowance(ttl);
 }
 
@@ -48,8 +46,8 @@ public:
         extension_failed_ = false;
     }
 
-    /// An extension to `ttl`, asked for at `sent`, may have been applied, or may be at any later time: from
-    /// now on no confirmation can promise more than `ttl`.
+    /// An extension to `ttl`, asked for at `sent`, may have been applied, or may be at any later time: from now on
+    /// no confirmation can promise more than `ttl`.
     void extension_unknown(time_point sent, milliseconds ttl) noexcept {
         shortest_pending_ = std::min(shortest_pending_, ttl);
         valid_until_ = std::min(valid_until_, validity(sent, ttl));
@@ -72,19 +70,14 @@ public:
         return true;
     }
 
-    /// True when the local deadline has passed unnoticed: the owner has to be told, by
-    /// lose(overdue_reason()).
-    bool overdue(time_point now) const noexcept {
-        return active_ && loss_ == loss_reason::none && now >= valid_until_;
-    }
+    /// True when the local deadline has passed unnoticed: the owner has to be told, by lose(overdue_reason()).
+    bool overdue(time_point now) const noexcept { return active_ && loss_ == loss_reason::none && now >= valid_until_; }
     loss_reason overdue_reason() const noexcept {
         return extension_failed_ ? loss_reason::unreachable : loss_reason::expired;
     }
 
     /// True while the lease was granted, not given back, not lost and not over.
-    bool valid(time_point now) const noexcept {
-        return active_ && loss_ == loss_reason::none && now < valid_until_;
-    }
+    bool valid(time_point now) const noexcept { return active_ && loss_ == loss_reason::none && now < valid_until_; }
     /// True from the grant until end(), also when the lease is lost: there may be something to release.
     bool active() const noexcept { return active_; }
     time_point granted_at() const noexcept { return granted_at_; }

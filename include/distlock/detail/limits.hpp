@@ -5,6 +5,7 @@
 #include "distlock/lock_options.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -34,8 +35,7 @@ constexpr std::string_view complaint_about_key(std::string_view key) noexcept {
 }
 
 constexpr std::string_view complaint_about_ttl(std::chrono::milliseconds ttl) noexcept {
-    return ttl < shortest_ttl || ttl > longest_ttl ? "the ttl is not between 1 ms and 365 days"
-                                                   : std::string_view{};
+    return ttl < shortest_ttl || ttl > longest_ttl ? "the ttl is not between 1 ms and 365 days" : std::string_view{};
 }
 
 inline std::string_view complaint_about(const lock_options& options) noexcept {
@@ -51,8 +51,8 @@ inline std::string_view complaint_about(const lock_options& options) noexcept {
     return {};
 }
 
-/// `start + wait`, or nothing where the clock cannot count that far (so that a duration's max() is an error,
-/// not silently "for ever" and not, by overflow, the past). Negative waits are as good as none.
+/// `start + wait`, or nothing where the clock cannot count that far (so that a duration's max() is an error, not
+/// silently "for ever" and not, by overflow, the past). Negative waits are as good as none.
 template <class Rep, class Period>
 std::optional<lease_clock::time_point> deadline_after(lease_clock::time_point start,
                                                       std::chrono::duration<Rep, Period> wait) noexcept {

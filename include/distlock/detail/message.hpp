@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 /// The words of error messages: what is shown, and what never is.
 namespace distlock::detail {
 
-/// `octets` in quotes, fit for one line of a log: what is not printable as \xNN, the end of a long text cut
-/// off.
-inline std::string quoted(std::string_view octets) {
+/// `octets` in quotes, fit for one line of a log: what is not printable as \xNN, the end of a long text cut off.
+inline std::string in_quotes(std::string_view octets) {
     constexpr std::size_t longest = 128;
     std::string out = "\"";
     for (const char c : octets.substr(0, longest)) {
@@ -24,7 +24,8 @@ inline std::string quoted(std::string_view octets) {
     return out += octets.size() > longest ? "...\"" : "\"";
 }
 
-/// A server's error text without what it echoes of the command (a token or a password may be among it).
+/// A server's error text without what it echoes of the command (a token or a password may be among it, cut off
+/// where it cannot be recognised).
 inline std::string_view without_echo(std::string_view server_text) noexcept {
     return server_text.substr(0, server_text.find(", with args beginning with"));
 }
@@ -34,7 +35,7 @@ inline std::string redacted(std::string_view text, std::string_view secret) {
     std::string out{text};
     if (!secret.empty()) {
         for (auto at = out.find(secret); at != out.npos; at = out.find(secret, at + 1)) {
-            out.replace(at, secret.size(), "*");
+            out.replace(at, secret.size(), 1, '*');
         }
     }
     return out;

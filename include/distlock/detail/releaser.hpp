@@ -4,6 +4,8 @@
 #include "distlock/clock.hpp"
 #include "distlock/connection.hpp"
 #include "distlock/detail/exchange.hpp"
+#include "distlock/detail/message.hpp"
+#include "distlock/detail/token.hpp"
 #include "distlock/error.hpp"
 #include "distlock/outcome.hpp"
 #include "distlock/protocol/command.hpp"
@@ -21,9 +23,8 @@
 
 namespace distlock::detail {
 
-/// Everything about giving tokens back: the form of compare-and-delete that the server has, releases whose
-/// reply is read later, releases that were not confirmed, and tokens left over from attempts without an
-/// answer.
+/// Everything about giving tokens back: the form of compare-and-delete that the server has, releases whose reply
+/// is read later, releases that were not confirmed, and tokens left over from attempts without an answer.
 ///
 /// | state of the last release | post()/send()  | its reply is read            | abandon()    |
 /// | ------------------------- | -------------- | ---------------------------- | ------------ |
@@ -59,9 +60,8 @@ public:
             }
             protocol::command command;
             Protocol::release(command, form_, key_, token_);
-            // Nobody will be there to answer NOSCRIPT with the text, so it goes at once unless it is known
-            // there.
-            if (command.is_script() && !way_.memory().release_script_seen) {
+            // Maybe nobody will read the reply, so nobody could answer NOSCRIPT with the text: it goes at once.
+            if (command.is_script()) {
                 command.send_whole_text();
             }
             std::error_code ec;
@@ -89,7 +89,8 @@ public:
             if (ec == errc::unreachable) {
                 break;
             }
-            repeated_ = true;
+            // What was lost may have been the question behind a definite "not ours": that says it had not worked.
+            repeated_ = repeated_ || verdict != protocol::verdict::not_ours;
         }
         return outcome_;
     }
@@ -99,8 +100,8 @@ public:
     /// Of the last release; unknown while it is not settled.
     release_outcome outcome() const noexcept { return outcome_; }
 
-    /// Reads the reply to the posted release. A native form may leave it open whether the key was gone or
-    /// held by another: then resolve() has to follow.
+    /// Reads the reply to the posted release. A native form may leave it open whether the key was gone or held by
+    /// another: then resolve() has to follow.
     void collect([[maybe_unused]] time_point deadline) {
         if constexpr (pipelined_connection<Conn>) {
             state_ = state::unconfirmed;
@@ -112,9 +113,7 @@ public:
             } else if (verdict == protocol::verdict::not_ours) {
                 undecided_ = true;
             } else {
-                // Lost, or not carried out (the script was flushed, say).
-                repeated_ = verdict == protocol::verdict::garbage;
-                way_.memory().release_script_seen = false;
+                repeated_ = verdict == protocol::verdict::garbage; // else refused: not carried out
             }
         }
     }
@@ -130,7 +129,7 @@ public:
     }
     /// After collect(): decides what it left open by the next command's answer.
     void resolve(bool key_was_gone) noexcept {
-        if (std::exchange(undecided_, false)) {
+        if (std::exchange(undecided_, false) || (key_was_gone && unconfirmed())) {
             settle_as(key_was_gone ? protocol::verdict::expired : protocol::verdict::taken);
         }
     }
@@ -139,18 +138,21 @@ public:
     void abandon(time_point until) {
         if (state_ == state::unconfirmed) {
             undecided_ = false;
+            make_room();
             owe(token_, until);
             state_ = state::settled;
         }
     }
 
+    /// Before a command is sent whose token may have to be owed: then owe() needs no memory and cannot fail.
+    void make_room() { debts_.reserve(debts_.size() + 2); }
     /// This token may be on the server, or get there late, and must go. After `until` it cannot matter.
-    void owe(const std::string& token, time_point until) { debts_.push_back({token, until}); }
+    void owe(std::string& token, time_point until) noexcept { debts_.push_back({std::exchange(token, {}), until}); }
     bool owing() const noexcept { return !debts_.empty(); }
     void forget_debts() noexcept { debts_.clear(); }
 
-    /// Releases all tokens owed, each once. False: some are still owed. A refusal that does not pass by
-    /// itself ends a debt too: the ttl has to do.
+    /// Releases all tokens owed, each once. False: some are still owed. A refusal that does not pass by itself ends
+    /// a debt too: the ttl has to do.
     bool pay_debts(time_point deadline, std::error_code& ec, std::string& text) {
         ec.clear();
         while (!debts_.empty()) {
@@ -194,8 +196,8 @@ private:
     protocol::verdict compare_and_delete(const std::string& token, time_point deadline, std::error_code& ec,
                                          std::string& text) {
         for (const auto candidate : {form::delex, form::delifeq, form::script}) {
-            auto& memory = way_.memory();
-            if (memory.release != form::untried && memory.release != candidate) {
+            const auto known = way_.memory().release;
+            if (known != form::untried && known != candidate) {
                 continue;
             }
             protocol::command command;
@@ -206,11 +208,11 @@ private:
             }
             const auto verdict = Protocol::released(candidate, answer);
             if (verdict == protocol::verdict::refused) {
-                text = answer.text();
-                if (candidate != form::script && protocol::is_unsupported(text)) {
-                    memory.release = form::untried;
+                if (candidate != form::script && protocol::is_unsupported(answer.text())) {
+                    way_.memory().release = form::untried;
                     continue;
                 }
+                text = redacted(without_echo(answer.text()), secret_of(token));
                 return verdict;
             }
             if (verdict == protocol::verdict::garbage) {
@@ -218,7 +220,6 @@ private:
                 return verdict;
             }
             way_.memory().release = candidate;
-            way_.memory().release_script_seen |= candidate == form::script;
             return verdict == protocol::verdict::not_ours ? expired_or_taken(deadline, ec) : verdict;
         }
         return protocol::verdict::refused;

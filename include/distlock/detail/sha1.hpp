@@ -9,8 +9,8 @@
 
 namespace distlock::detail {
 
-/// SHA-1 of `text` in lower-case hex (FIPS 180-4), at compile time: the name under which EVALSHA knows a
-/// script. Naming only; nothing here relies on it for security.
+/// SHA-1 of `text` in lower-case hex (FIPS 180-4), at compile time: the name under which EVALSHA knows a script.
+/// Naming only; nothing here relies on it for security.
 consteval std::array<char, 40> sha1_hex(std::string_view text) {
     std::array<std::uint32_t, 5> hash{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     const std::uint64_t bits = std::uint64_t{text.size()} * 8;

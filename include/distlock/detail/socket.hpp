@@ -29,9 +29,8 @@
 
 namespace distlock::detail {
 
-/// A stream socket of which every call is back by a deadline: signals, drips and stalls included. Never
-/// raises SIGPIPE. (hiredis' own blocking calls give none of this: their time-out restarts at each read and
-/// each signal.)
+/// A stream socket of which every call is back by a deadline: signals, drips and stalls included. Never raises
+/// SIGPIPE. (hiredis' own blocking calls give none of this: their time-out restarts at each read and each signal.)
 class socket {
 public:
     using time_point = lease_clock::time_point;
@@ -55,8 +54,8 @@ public:
     }
     ~socket() { close(); }
 
-    /// A connected socket, or a closed one and `why` it is. Every address of the host is tried. Looking up a
-    /// host name is the system's affair and not bounded by the deadline; numbers need no look-up.
+    /// A connected socket, or a closed one and `why` it is. Every address of the host is tried. Looking up a host
+    /// name is the system's affair and not bounded by the deadline; numbers need no look-up.
     static socket connect(const endpoint& to, time_point deadline, std::string& why) {
         return to.path.empty() ? connect_tcp(to, deadline, why) : connect_unix(to.path, deadline, why);
     }
@@ -100,8 +99,7 @@ public:
         std::size_t sent = 0;
         error = 0;
         while (sent < octets.size()) {
-            const auto n =
-                ::send(fd_, octets.data() + sent, octets.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+            const auto n = ::send(fd_, octets.data() + sent, octets.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n >= 0) {
                 sent += static_cast<std::size_t>(n);
             } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
@@ -119,9 +117,8 @@ public:
     /// Receives some octets; 0 with `error` 0 at the end of the stream, 0 with `error` set (ETIMEDOUT at the
     /// deadline) otherwise.
     std::size_t receive(std::span<char> into, time_point deadline, int& error) noexcept {
-        // The kernel ends a recv after SO_RCVTIMEO and never restarts it after a signal (signal(7)). So one
-        // call will do when that time-out is about what is left; whatever else happens, poll has the exact
-        // rest.
+        // The kernel ends a recv after SO_RCVTIMEO and never restarts it after a signal (signal(7)). So one call
+        // will do when that time-out is about what is left; whatever else happens, poll has the exact rest.
         constexpr duration slack = std::chrono::milliseconds{5};
         bool blocking = patience_ > duration::zero() && deadline - lease_clock::now() + slack >= patience_;
         error = 0;
@@ -150,8 +147,7 @@ private:
             return {};
         }
         std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-        return connect_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, deadline,
-                          why);
+        return connect_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, deadline, why);
     }
 
     static socket connect_tcp(const endpoint& to, time_point deadline, std::string& why) {
@@ -165,8 +161,15 @@ private:
             return {};
         }
         const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses{found, &::freeaddrinfo};
+        int left = 0;
         for (const auto* a = addresses.get(); a != nullptr; a = a->ai_next) {
-            auto connected = connect_to(a->ai_family, a->ai_addr, a->ai_addrlen, deadline, why);
+            ++left;
+        }
+        for (const auto* a = addresses.get(); a != nullptr; a = a->ai_next) {
+            // A black hole among the addresses may not eat the time of the others.
+            const auto now = lease_clock::now();
+            const auto share = now + std::max(deadline - now, duration::zero()) / left--;
+            auto connected = connect_to(a->ai_family, a->ai_addr, a->ai_addrlen, share, why);
             if (connected.is_open()) {
                 const int on = 1;
                 ::setsockopt(connected.fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -181,9 +184,8 @@ private:
         socket made;
         made.fd_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int error = made.fd_ < 0 ? errno : 0;
-        // A non-blocking connect that a signal interrupts goes on by itself: poll tells when it is done
-        // (connect(2)). On a Unix socket EAGAIN says that the server's backlog is full: that takes an attempt
-        // of its own.
+        // A non-blocking connect that a signal interrupts goes on by itself: poll tells when it is done (connect(2)).
+        // On a Unix socket EAGAIN says that the server's backlog is full: that takes an attempt of its own.
         while (error == 0 && ::connect(made.fd_, address, size) != 0) {
             error = std::exchange(errno, 0);
             if (error == EINPROGRESS || error == EINTR) {
@@ -195,8 +197,7 @@ private:
                 break;
             }
             if (error == EAGAIN && lease_clock::now() < deadline) {
-                lease_clock::sleep_until(
-                    std::min(deadline, lease_clock::now() + std::chrono::milliseconds{1}));
+                lease_clock::sleep_until(std::min(deadline, lease_clock::now() + std::chrono::milliseconds{1}));
                 error = 0;
             }
         }
@@ -215,8 +216,7 @@ private:
             const auto left = std::max(deadline - lease_clock::now(), duration::zero());
             const auto whole = std::chrono::ceil<std::chrono::milliseconds>(left).count();
             pollfd entry{fd_, events, 0};
-            const int ready =
-                ::poll(&entry, 1, static_cast<int>(std::min<decltype(whole)>(whole, 1'000'000)));
+            const int ready = ::poll(&entry, 1, static_cast<int>(std::min<decltype(whole)>(whole, 1'000'000)));
             if (ready > 0) {
                 return true;
             }

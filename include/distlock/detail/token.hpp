@@ -9,8 +9,7 @@
 
 namespace distlock::detail {
 
-/// A token is what the lock's key holds: 128 random bits in hex, then "|" and the owner's label where there
-/// is one.
+/// A token is what the lock's key holds: 128 random bits in hex, then "|" and the owner's label where there is one.
 inline constexpr std::size_t token_digits = 32;
 
 /// Writes a fresh token into `out`, reusing its storage. `Clock` draws the octets; throws what that throws.
@@ -29,6 +28,9 @@ void make_token(std::string& out, std::string_view owner) {
         out += owner;
     }
 }
+
+/// The secret part of a token, which belongs in no message.
+inline std::string_view secret_of(std::string_view token) noexcept { return token.substr(0, token_digits); }
 
 /// The owner's label in a token of ours; empty in one without a label and in other clients' values.
 inline std::string_view owner_of(std::string_view token) noexcept {

@@ -23,12 +23,11 @@ enum class verdict : std::uint8_t {
     garbage,  ///< no answer to this command
 };
 
-/// The exclusive lock: the user's key holds the owner's token. So every client that uses `SET key token NX PX
-/// ttl` on the key excludes every other.
+/// The exclusive lock: the user's key holds the owner's token. So every client that uses `SET key token NX PX ttl`
+/// on the key excludes every other.
 struct exclusive {
     /// SET key token NX PX ttl (https://redis.io/docs/latest/commands/set/)
-    static void acquire(command& out, std::string_view key, std::string_view token,
-                        std::chrono::milliseconds ttl) {
+    static void acquire(command& out, std::string_view key, std::string_view token, std::chrono::milliseconds ttl) {
         out.add("SET").add(key).add(token).add("NX").add("PX").add(ttl.count());
     }
 
@@ -56,8 +55,7 @@ if type(held) == 'table' then return held end
 return -1)"};
 
     /// Compare-and-delete, in the form that the server has.
-    static void release(command& out, server_memory::release_form form, std::string_view key,
-                        std::string_view token) {
+    static void release(command& out, server_memory::release_form form, std::string_view key, std::string_view token) {
         switch (form) {
         case server_memory::release_form::delex:
             out.add("DELEX").add(key).add("IFEQ").add(token);
@@ -86,8 +84,7 @@ return -1)"};
     }
 
     /// Compare-and-set-the-remaining-time.
-    static void extend(command& out, std::string_view key, std::string_view token,
-                       std::chrono::milliseconds ttl) {
+    static void extend(command& out, std::string_view key, std::string_view token, std::chrono::milliseconds ttl) {
         out.call(extend_script, {key}).add(token).add(ttl.count());
     }
 

@@ -18,8 +18,8 @@ struct holder {
     /// What the lease has left, by the server's clock; nothing where the key never expires.
     std::optional<std::chrono::milliseconds> remaining;
 
-    // KEYS[1] the lock. Answers {value, PTTL}, {false, -2} where there is none, or GET's error. The value is
-    // cut so that somebody else's big string under the name cannot be a big reply.
+    // KEYS[1] the lock. Answers {value, PTTL}, {false, -2} where there is none, or GET's error. The value is cut so
+    // that somebody else's big string under the name cannot be a big reply.
     static constexpr script ask_script{R"(local held = redis.pcall('get', KEYS[1])
 if type(held) == 'table' then return held end
 return {held and string.sub(held, 1, 512), redis.call('pttl', KEYS[1])})"};
@@ -29,8 +29,7 @@ return {held and string.sub(held, 1, 512), redis.call('pttl', KEYS[1])})"};
     /// True where the reply is an answer to ask(): a holder, or nobody.
     static bool answers(const reply& answer) noexcept {
         const auto& elements = answer.elements();
-        return elements.size() == 2 && (elements[0].is_string() || elements[0].is_nil()) &&
-               elements[1].is_integer();
+        return elements.size() == 2 && (elements[0].is_string() || elements[0].is_nil()) && elements[1].is_integer();
     }
 
     /// The holder in a reply that answers(); nothing where the lock is free.
