@@ -70,7 +70,7 @@ public:
         return acquire({.waits = false, .deadline = {}, .give_up_after = options_.give_up_after}, {}, ec);
     }
 
-    /// Waits up to `wait`, I/O included (each exchange gets 20 ms in any case). False: another owner held it, as far as
+    /// Waits up to `wait`, I/O included (each exchange gets 20 to 50 ms in any case). False: another owner held it, as far as
     /// could be asked in time. An outage is thrown, not called false. A wait that is not positive asks once, as try_lock(); one that
     /// overflows the clock is errc::invalid_argument.
     template <class Rep, class Period>
@@ -174,13 +174,14 @@ public:
             const auto sent = Clock::now();
             protocol::command command;
             Protocol::extend(command, key_, token_, ttl);
-            const auto answer = way_.call(command, std::max(hold_.valid_until(), sent), ec);
+            const auto before = hold_.begin_extension(sent, ttl);
+            const auto answer = way_.call(command, std::max(before, sent), ec);
             if (!ec) {
-                return extension_answered(answer, sent, ttl, ec);
+                return extension_answered(answer, sent, ttl, before, ec);
             }
             fail(ec, way_.last_error(), ec);
             if (ec == errc::unreachable) {
-                hold_.extension_failed();
+                hold_.extension_failed(before);
                 return false;
             }
             hold_.extension_unknown(sent, ttl);
@@ -494,7 +495,8 @@ private:
 
     // ---- extending
 
-    bool extension_answered(const reply& answer, time_point sent, milliseconds ttl, std::error_code& ec) {
+    bool extension_answered(const reply& answer, time_point sent, milliseconds ttl, time_point before,
+                            std::error_code& ec) {
         switch (Protocol::extended(answer)) {
         case protocol::verdict::yes:
             hold_.extend(sent, ttl);
@@ -510,6 +512,7 @@ private:
             lose(loss_reason::taken);
             return false;
         case protocol::verdict::refused:
+            hold_.extension_failed(before);
             fail(errc::refused, answer.text(), ec);
             return false;
         default:

@@ -55,8 +55,8 @@ struct patience {
 /// | no answer                      | clean up, attempt once more | clean up, attempt (pause from the 2nd)    |
 /// | garbage                        | clean up, protocol       | clean up, protocol                           |
 ///
-/// Each exchange gets `shortest_exchange`, and three times what the slowest answer so far took, in any case: a call may
-/// outlast its deadline by two of these, never more. The holder is asked so that policies know its remaining time, and
+/// Each exchange gets 20 ms in any case, on a slow network twice what the slowest answer so far took, up to 50 ms: a
+/// call may outlast its deadline by two of these (an attempt and its clean-up), never more. The holder is asked so that policies know its remaining time, and
 /// so that a key of another type is an error instead of a lock that is never free.
 template <retry_policy Retry>
 class acquire_machine {
@@ -65,6 +65,7 @@ public:
     using duration = lease_clock::duration;
 
     static constexpr duration shortest_exchange = std::chrono::milliseconds{20};
+    static constexpr duration longest_grace = std::chrono::milliseconds{50};
 
     acquire_machine(Retry& retry, patience limits) noexcept
         : retry_{retry}
@@ -200,7 +201,7 @@ private:
     next_step exchange_step(next_step::action what, time_point now) noexcept {
         asked_ = now;
         const auto last = limits_.deadline ? *limits_.deadline : useful_answer_ + limits_.give_up_after;
-        return {what, std::max(last, now + std::max(shortest_exchange, 3 * slowest_answer_))};
+        return {what, std::max(last, now + std::clamp(2 * slowest_answer_, shortest_exchange, longest_grace))};
     }
 
     next_step finish(std::error_code failure) noexcept {

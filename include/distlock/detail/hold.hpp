@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
+#include <utility>
 
 namespace distlock::detail {
 
@@ -40,6 +41,12 @@ public:
         stop_ = std::stop_source{std::nostopstate};
     }
 
+    /// An extension to `ttl` is about to be sent, at `sent`: until its fate is known nothing beyond it is promised.
+    /// Returns the validity until then, for extension_failed().
+    time_point begin_extension(time_point sent, milliseconds ttl) noexcept {
+        return std::exchange(valid_until_, std::min(valid_until_, validity(sent, ttl)));
+    }
+
     /// A confirmed extension to `ttl`, asked for at `sent`.
     void extend(time_point sent, milliseconds ttl) noexcept {
         valid_until_ = validity(sent, std::min(ttl, shortest_pending_));
@@ -54,8 +61,11 @@ public:
         extension_failed_ = true;
     }
 
-    /// An extension could not even be sent.
-    void extension_failed() noexcept { extension_failed_ = true; }
+    /// The extension was certainly not applied: all is as it was at begin_extension().
+    void extension_failed(time_point valid_until) noexcept {
+        valid_until_ = valid_until;
+        extension_failed_ = true;
+    }
 
     /// The hold is over by its owner's will.
     void end() noexcept { active_ = false; }

@@ -9,9 +9,9 @@
 
 namespace distlock::detail {
 
-/// SHA-1 of `text` in lower-case hex (FIPS 180-4), at compile time: the name under which EVALSHA knows a script.
+/// SHA-1 of `text` in lower-case hex (FIPS 180-4): the name under which EVALSHA knows a script.
 /// Naming only; nothing here relies on it for security.
-consteval std::array<char, 40> sha1_hex(std::string_view text) {
+constexpr std::array<char, 40> sha1_hex(std::string_view text) {
     std::array<std::uint32_t, 5> hash{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     const std::uint64_t bits = std::uint64_t{text.size()} * 8;
     const std::size_t padded = (text.size() + 8) / 64 * 64 + 64;
