@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// The transports over hiredis (0.14 to 1.x): hiredis_connection owns its connection, hiredis_ref borrows a
-/// redisContext. Both model pipelined_connection. Link hiredis.
+/// The transports over hiredis (0.14 to 1.x): hiredis_connection owns its connection and is pipelined,
+/// hiredis_ref borrows a redisContext. Link hiredis.
 
 #include "distlock/clock.hpp"
 #include "distlock/connection.hpp"
@@ -319,15 +319,6 @@ public:
     }
 
     reply execute(std::span<const std::string_view> argv, time_point deadline, std::error_code& ec) {
-        send(argv, deadline, ec);
-        reply answer;
-        while (!ec && stream_.outstanding() > 0) {
-            answer = receive(deadline, ec);
-        }
-        return answer;
-    }
-
-    void send(std::span<const std::string_view> argv, time_point deadline, std::error_code& ec) {
         ec.clear();
         if (stream_.is_open() && !stream_.is_usable()) {
             reason_ = stream_.is_ours() ? "the connection was closed, or holds a reply that nobody asked for"
@@ -336,25 +327,17 @@ public:
         }
         if (!stream_.is_open()) {
             ec = errc::unreachable;
-            return;
+            return {};
         }
-        stream_.send(argv, bounded(deadline), ec, reason_);
-        if (ec) {
-            drop();
-        }
-    }
-
-    reply receive(time_point deadline, std::error_code& ec) {
-        ec.clear();
-        auto answer = stream_.receive(bounded(deadline), ec, reason_);
+        const auto limit = std::min(deadline, lease_clock::now() + command_timeout_);
+        stream_.send(argv, limit, ec, reason_);
+        auto answer = ec ? reply{} : stream_.receive(limit, ec, reason_);
         if (ec) {
             drop();
         }
         return answer;
     }
 
-    std::uint64_t sent() const noexcept { return stream_.sent(); }
-    std::uint64_t received() const noexcept { return stream_.received(); }
     std::string_view address() const noexcept { return "a borrowed redisContext"; }
     std::string_view last_error() const noexcept { return reason_; }
     server_memory& memory() noexcept { return memory_; }
@@ -372,10 +355,6 @@ public:
     }
 
 private:
-    time_point bounded(time_point deadline) const noexcept {
-        return std::min(deadline, lease_clock::now() + command_timeout_);
-    }
-
     redisContext* context_ = nullptr;
     std::chrono::milliseconds command_timeout_;
     detail::hiredis_stream stream_;
@@ -384,6 +363,7 @@ private:
 };
 
 static_assert(pipelined_connection<hiredis_connection>);
-static_assert(pipelined_connection<hiredis_ref>);
+// Not pipelined: a reply left for later would be the answer to the program's own next command.
+static_assert(connection<hiredis_ref> && !pipelined_connection<hiredis_ref>);
 
 } // namespace distlock

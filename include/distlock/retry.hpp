@@ -90,7 +90,7 @@ struct sleep {
 /// when the holder's lease ends. (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015)
 struct backoff {
     nanoseconds base = milliseconds{1};
-    nanoseconds cap = milliseconds{64};
+    nanoseconds cap = milliseconds{256};
 
     constexpr bool is_valid() const noexcept { return base >= nanoseconds::zero() && cap >= nanoseconds::zero(); }
     constexpr pause operator()(const attempt& now) const noexcept {
