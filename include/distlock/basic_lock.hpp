@@ -153,7 +153,11 @@ public:
             fail(std::make_error_code(std::errc::operation_not_permitted), "nothing is held", ec);
             return release_outcome::unknown;
         }
-        return releaser_.unconfirmed() ? finish_release(ec) : releaser_.outcome();
+        if (releaser_.unconfirmed()) {
+            return finish_release(ec);
+        }
+        tell_released();
+        return releaser_.outcome();
     }
 
     /// Sets the remaining time of the lease to `ttl` (by default the lock's own) from now; never adds, never
@@ -232,6 +236,7 @@ public:
         if (releaser_.posted() && belongs_to_this_process()) {
             try {
                 read_posted();
+                tell_released();
             } catch (...) { // out of memory: unknown for now
             }
         }
@@ -277,9 +282,10 @@ protected:
         try {
             if (releaser_.posted() && options_.observe != nullptr) {
                 read_posted();
+                tell_released();
             }
             std::error_code ec;
-            releaser_.abandon(Clock::now() + options_.ttl);
+            releaser_.abandon(leftovers_until());
             releaser_.pay_debts(io_deadline(), ec, reason_);
         } catch (...) { // out of memory: the ttl frees the key
         }
@@ -440,12 +446,12 @@ private:
             releaser_.resolve(acquired == protocol::verdict::yes);
         }
         tell_released();
-        releaser_.abandon(Clock::now() + options_.ttl);
+        releaser_.abandon(leftovers_until());
     }
 
     /// Before a new attempt: what an earlier hold or failure may have left on the server.
     void owe_leftovers() {
-        const auto until = Clock::now() + options_.ttl;
+        const auto until = leftovers_until();
         releaser_.make_room();
         if (hold_.active()) { // over by our clock, maybe not yet by the server's
             hold_.end();
@@ -453,6 +459,9 @@ private:
         }
         releaser_.abandon(until);
     }
+
+    /// When the server has forgotten the last hold at the latest: an extend may have made it longer than the ttl.
+    time_point leftovers_until() const noexcept { return Clock::now() + std::max(options_.ttl, hold_.longest_ttl()); }
 
     void owe_token(time_point now) noexcept { releaser_.owe(token_, now + options_.ttl); }
 
@@ -483,7 +492,6 @@ private:
     void read_posted() const {
         releaser_.collect(io_deadline());
         releaser_.resolve(io_deadline());
-        tell_released();
     }
 
     void tell_released() const {
@@ -546,13 +554,15 @@ private:
             random_state_ = 0;
             hold_.end();
             releaser_.forget_everything();
+            untold_release_ = false;
         }
     }
 
     // ---- small things
 
-    static time_point io_deadline_after(milliseconds time) noexcept { return Clock::now() + time; }
-    time_point io_deadline() const noexcept { return io_deadline_after(options_.give_up_after); }
+    time_point io_deadline() const noexcept {
+        return Clock::now() + std::max<duration>(options_.give_up_after, machine::shortest_exchange);
+    }
 
     template <class Source>
     static std::chrono::duration<long double, std::nano> now_of() {

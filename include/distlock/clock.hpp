@@ -45,8 +45,8 @@ struct lease_clock {
 
     /// Blocks until `wake`; returns at once when it has passed.
     static void sleep_until(time_point wake) noexcept {
-        for (auto left = wake - now(); left > duration::zero(); left = wake - now()) {
-            std::this_thread::sleep_for(left);
+        for (auto time = now(); time < wake; time = now()) { // compared, not subtracted: any time point is fine
+            std::this_thread::sleep_for(wake - time);
         }
     }
 
@@ -59,8 +59,8 @@ struct lease_clock {
         std::mutex mutex;
         std::condition_variable_any never;
         std::unique_lock guard{mutex};
-        for (auto left = wake - now(); left > duration::zero() && !stop.stop_requested(); left = wake - now()) {
-            never.wait_for(guard, stop, left, [] { return false; });
+        for (auto time = now(); time < wake && !stop.stop_requested(); time = now()) {
+            never.wait_for(guard, stop, wake - time, [] { return false; });
         }
     }
 

@@ -226,6 +226,11 @@ private:
             return ec ? std::nullopt : std::optional{id};
         }
         const auto about = ask(std::array<std::string_view, 2>{"INFO", "server"}, limit, ec);
+        // Anything else answers no question of ours: this server speaks before it is asked.
+        if (!ec && !((id.is_integer() || id.is_error()) && (about.is_string() || about.is_error()))) {
+            ec = errc::protocol;
+            reason_ = "the reply is none to CLIENT ID or INFO";
+        }
         if (ec || !id.is_integer() || !about.is_string()) {
             return std::nullopt;
         }

@@ -36,6 +36,7 @@ public:
         granted_at_ = now;
         valid_until_ = validity(sent, ttl);
         shortest_pending_ = milliseconds::max();
+        longest_ttl_ = ttl;
         extension_failed_ = false;
         loss_ = loss_reason::none;
         stop_ = std::stop_source{std::nostopstate};
@@ -44,6 +45,7 @@ public:
     /// An extension to `ttl` is about to be sent, at `sent`: until its fate is known nothing beyond it is promised.
     /// Returns the validity until then, for extension_failed().
     time_point begin_extension(time_point sent, milliseconds ttl) noexcept {
+        longest_ttl_ = std::max(longest_ttl_, ttl);
         return std::exchange(valid_until_, std::min(valid_until_, validity(sent, ttl)));
     }
 
@@ -92,6 +94,8 @@ public:
     bool active() const noexcept { return active_; }
     time_point granted_at() const noexcept { return granted_at_; }
     time_point valid_until() const noexcept { return valid_until_; }
+    /// The longest ttl that the server may have been told in this hold: so long its key can stay.
+    milliseconds longest_ttl() const noexcept { return longest_ttl_; }
     loss_reason loss() const noexcept { return loss_; }
 
     /// A token that is stopped when this hold is lost. Allocates at the first call in a hold.
@@ -112,6 +116,7 @@ private:
     time_point granted_at_{};
     time_point valid_until_{};
     milliseconds shortest_pending_ = milliseconds::max();
+    milliseconds longest_ttl_{0};
     std::stop_source stop_{std::nostopstate};
 };
 

@@ -84,6 +84,7 @@ public:
             }
             if (!ec) {
                 ec = verdict == protocol::verdict::refused ? errc::refused : errc::protocol;
+                repeated_ = repeated_ || verdict == protocol::verdict::garbage; // it may have been carried out
                 break;
             }
             if (ec == errc::unreachable) {
@@ -114,6 +115,9 @@ public:
                 undecided_ = true;
             } else {
                 repeated_ = verdict == protocol::verdict::garbage; // else refused: not carried out
+                if (repeated_ && !ec) {
+                    way_.drop(); // what comes behind nonsense is not to be believed either
+                }
             }
         }
     }
@@ -122,7 +126,8 @@ public:
     void resolve(time_point deadline) {
         if (std::exchange(undecided_, false)) {
             std::error_code ec;
-            if (const auto verdict = expired_or_taken(deadline, ec); !ec && is_definite(verdict)) {
+            std::string text;
+            if (const auto verdict = expired_or_taken(deadline, ec, text); !ec && is_definite(verdict)) {
                 settle_as(verdict);
             }
         }
@@ -158,7 +163,8 @@ public:
         while (!debts_.empty()) {
             if (Clock::now() < debts_.back().until) {
                 const auto verdict = compare_and_delete(debts_.back().token, deadline, ec, text);
-                if (ec || (verdict == protocol::verdict::refused && passes_by_itself(text))) {
+                if (ec || verdict == protocol::verdict::garbage ||
+                    (verdict == protocol::verdict::refused && passes_by_itself(text))) {
                     return false;
                 }
             }
@@ -220,16 +226,20 @@ private:
                 return verdict;
             }
             way_.memory().release = candidate;
-            return verdict == protocol::verdict::not_ours ? expired_or_taken(deadline, ec) : verdict;
+            return verdict == protocol::verdict::not_ours ? expired_or_taken(deadline, ec, text) : verdict;
         }
         return protocol::verdict::refused;
     }
 
     /// A native form said no: is the key gone, or another's? PTTL answers for values of any type and size.
-    protocol::verdict expired_or_taken(time_point deadline, std::error_code& ec) {
+    protocol::verdict expired_or_taken(time_point deadline, std::error_code& ec, std::string& text) {
         protocol::command command;
         command.add("PTTL").add(key_);
         const auto answer = way_.call(command, deadline, ec);
+        if (!ec && answer.is_error()) {
+            text = without_echo(answer.text());
+            return protocol::verdict::refused;
+        }
         if (ec || !answer.is_integer()) {
             return protocol::verdict::not_ours;
         }
