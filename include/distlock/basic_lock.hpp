@@ -185,7 +185,7 @@ public:
             }
             fail(ec, way_.last_error(), ec);
             if (ec == errc::unreachable) {
-                hold_.extension_failed(before);
+                hold_.extension_failed(before, true);
                 return false;
             }
             hold_.extension_unknown(sent, ttl);
@@ -482,9 +482,6 @@ private:
 
     release_outcome finish_release(std::error_code& ec) {
         const auto outcome = releaser_.send(io_deadline(), ec, reason_);
-        if (ec && ec != errc::refused) {
-            note_reason(way_.last_error());
-        }
         tell_released();
         return outcome;
     }
@@ -520,7 +517,7 @@ private:
             lose(loss_reason::taken);
             return false;
         case protocol::verdict::refused:
-            hold_.extension_failed(before);
+            hold_.extension_failed(before, false);
             fail(errc::refused, answer.text(), ec);
             return false;
         default:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <concepts>
@@ -60,7 +61,8 @@ struct lease_clock {
         std::condition_variable_any never;
         std::unique_lock guard{mutex};
         for (auto time = now(); time < wake && !stop.stop_requested(); time = now()) {
-            never.wait_for(guard, stop, wake - time, [] { return false; });
+            constexpr duration longest = std::chrono::hours{24}; // wait_for adds it to a clock of its own: no overflow
+            never.wait_for(guard, stop, std::min(wake - time, longest), [] { return false; });
         }
     }
 

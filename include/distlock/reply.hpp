@@ -52,11 +52,13 @@ public:
     bool is_integer(std::int64_t value) const noexcept { return is_integer() && integer_ == value; }
 
     /// The octets of a status, string or error reply, else empty.
-    const std::string& text() const noexcept { return text_; }
+    const std::string& text() const& noexcept { return text_; }
+    std::string text() && noexcept { return std::move(text_); }
     /// The value of an integer reply, else 0.
     std::int64_t as_integer() const noexcept { return integer_; }
     /// The elements of an array reply, else empty.
-    const std::vector<reply>& elements() const noexcept { return elements_; }
+    const std::vector<reply>& elements() const& noexcept { return elements_; }
+    std::vector<reply> elements() && noexcept { return std::move(elements_); }
 
     friend bool operator==(const reply& left, const reply& right) noexcept {
         return left.kind_ == right.kind_ && left.integer_ == right.integer_ && left.text_ == right.text_ &&

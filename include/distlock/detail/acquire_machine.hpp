@@ -56,7 +56,8 @@ struct patience {
 /// | garbage                        | clean up, protocol       | clean up, protocol                           |
 ///
 /// Each exchange gets 20 ms in any case, on a slow network twice what the slowest answer so far took, up to 50 ms: a
-/// call may outlast its deadline by two of these (an attempt and its clean-up), never more. The holder is asked so that policies know its remaining time, and
+/// call may outlast its deadline by two of these (an attempt and its clean-up), by four where an earlier release is still
+/// unconfirmed, never more. The holder is asked so that policies know its remaining time, and
 /// so that a key of another type is an error instead of a lock that is never free.
 template <retry_policy Retry>
 class acquire_machine {

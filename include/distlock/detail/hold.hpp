@@ -64,9 +64,9 @@ public:
     }
 
     /// The extension was certainly not applied: all is as it was at begin_extension().
-    void extension_failed(time_point valid_until) noexcept {
+    void extension_failed(time_point valid_until, bool unreachable) noexcept {
         valid_until_ = valid_until;
-        extension_failed_ = true;
+        extension_failed_ = unreachable;
     }
 
     /// The hold is over by its owner's will.

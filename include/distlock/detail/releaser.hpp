@@ -75,7 +75,7 @@ public:
     }
 
     /// Sends the release and waits; once more on a fresh stream when there was no answer. `text` receives the
-    /// server's words where it refused.
+    /// reason where it failed: the server's words, or the transport's.
     release_outcome send(time_point deadline, std::error_code& ec, std::string& text) {
         for (int round = 0; round < 2; ++round) {
             const auto verdict = compare_and_delete(token_, deadline, ec, text);
@@ -84,9 +84,13 @@ public:
             }
             if (!ec) {
                 ec = verdict == protocol::verdict::refused ? errc::refused : errc::protocol;
+                if (ec == errc::protocol) {
+                    text = "the reply is none to a release";
+                }
                 repeated_ = repeated_ || verdict == protocol::verdict::garbage; // it may have been carried out
                 break;
             }
+            text = way_.last_error();
             if (ec == errc::unreachable) {
                 break;
             }
