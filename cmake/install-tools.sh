@@ -11,7 +11,7 @@ die() { printf '%s\n' "$*" >&2; exit 1; }
 # Is what this Debian package brings there already, wherever it came from?
 have() {
     case $1 in
-    g++ | cmake | ninja-build | pkg-config | redis-server | clang | clang-format | clang-tidy | git)
+    g++ | cmake | ninja-build | pkg-config | redis-server | clang | clang-format | clang-tidy | git | strace)
         command -v "${1%-build}" >/dev/null ;;
     libhiredis-dev) pkg-config --exists hiredis 2>/dev/null ;;
     libgtest-dev) pkg-config --exists gtest 2>/dev/null ;;

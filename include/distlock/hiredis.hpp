@@ -222,8 +222,8 @@ private:
     /// Learns who we are there, and ends our old stream if a command may still be on it. A server need not allow it.
     std::optional<reply> get_known(time_point limit, std::error_code& ec) {
         const auto id = ask(std::array<std::string_view, 2>{"CLIENT", "ID"}, limit, ec);
-        if (ec || (id.is_error() && is_turned_away(id.text()))) {
-            return ec ? std::nullopt : std::optional{id};
+        if (ec || id.is_error()) { // a server need not let us know
+            return !ec && is_turned_away(id.text()) ? std::optional{id} : std::nullopt;
         }
         const auto about = ask(std::array<std::string_view, 2>{"INFO", "server"}, limit, ec);
         // Anything else answers no question of ours: this server speaks before it is asked.

@@ -171,7 +171,10 @@ public:
         }
         // An attempt that could not be answered in time would turn a busy lock into an unknown outcome.
         const bool too_late = limits_.deadline && *limits_.deadline - now < slowest_answer_;
-        return too_late && !failure_ ? finish({}) : attempt(now);
+        if (!too_late || failure_) {
+            return attempt(now);
+        }
+        return time_is_over(now) ? finish({}) : next_step{next_step::action::pause, *limits_.deadline};
     }
 
     /// The caller does not want to wait any longer.

@@ -160,17 +160,13 @@ public:
     bool owing() const noexcept { return !debts_.empty(); }
     void forget_debts() noexcept { debts_.clear(); }
 
-    /// Releases all tokens owed, each once. False: some are still owed. A refusal that does not pass by itself ends
-    /// a debt too: the ttl has to do.
+    /// Releases all tokens owed, each once. False: some are still owed, because the server did not answer or refused.
     bool pay_debts(time_point deadline, std::error_code& ec, std::string& text) {
         ec.clear();
         while (!debts_.empty()) {
-            if (Clock::now() < debts_.back().until) {
-                const auto verdict = compare_and_delete(debts_.back().token, deadline, ec, text);
-                if (ec || verdict == protocol::verdict::garbage ||
-                    (verdict == protocol::verdict::refused && passes_by_itself(text))) {
-                    return false;
-                }
+            const bool matters = Clock::now() < debts_.back().until;
+            if (matters && !is_definite(compare_and_delete(debts_.back().token, deadline, ec, text))) {
+                return false;
             }
             debts_.pop_back();
         }
@@ -195,11 +191,6 @@ private:
     static bool is_definite(protocol::verdict verdict) noexcept {
         return verdict == protocol::verdict::yes || verdict == protocol::verdict::expired ||
                verdict == protocol::verdict::taken;
-    }
-
-    static bool passes_by_itself(std::string_view text) noexcept {
-        const auto remedy = protocol::remedy_for(text);
-        return remedy == protocol::remedy::retry || remedy == protocol::remedy::reconnect;
     }
 
     /// One compare-and-delete, in the form that the server has: tried once a connection, native ones first.
