@@ -17,6 +17,6 @@ add_library(distlock_developer INTERFACE)
 target_compile_options(distlock_developer INTERFACE ${distlock_warnings})
 if(DISTLOCK_SANITIZE)
     target_compile_options(distlock_developer INTERFACE -fsanitize=${DISTLOCK_SANITIZE} -fno-sanitize-recover=all
-                                                        -fno-omit-frame-pointer -O1 -g)
+                                                        -fno-omit-frame-pointer -g1)
     target_link_options(distlock_developer INTERFACE -fsanitize=${DISTLOCK_SANITIZE})
 endif()
