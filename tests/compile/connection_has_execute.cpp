@@ -4,8 +4,7 @@
 #include <distlock/redis_lock.hpp>
 
 struct mute {
-    distlock::reply perform(std::span<const std::string_view>, distlock::lease_clock::time_point,
-                            std::error_code&);
+    distlock::reply perform(std::span<const std::string_view>, distlock::lease_clock::time_point, std::error_code&);
 };
 
 #ifdef REJECT

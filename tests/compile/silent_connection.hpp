@@ -5,8 +5,7 @@
 
 /// The least that is a connection.
 struct silent_connection {
-    distlock::reply execute(std::span<const std::string_view>, distlock::lease_clock::time_point,
-                            std::error_code&) {
+    distlock::reply execute(std::span<const std::string_view>, distlock::lease_clock::time_point, std::error_code&) {
         return distlock::reply::nil();
     }
 };
