@@ -66,3 +66,9 @@ mutant(no_clean_up_after_giving_up redis_lock detail/acquire_machine.hpp
 mutant(release_unconfirmed_is_done redis_lock detail/releaser.hpp "return outcome_;\n    }\n\n    bool posted()"
        "state_ = state::settled;\n        return outcome_ = release_outcome::released;\n    }\n\n    bool posted()")
 mutant(no_drift_allowance redis_lock detail/hold.hpp "+ lease_clock::duration{ttl} - drift_allowance(ttl)" "+ lease_clock::duration{ttl}")
+mutant(extension_under_way redis_lock detail/hold.hpp
+       "return std::exchange(valid_until_, std::min(valid_until_, validity(sent, ttl)));"
+       "(void)sent, (void)ttl; return valid_until_;")
+mutant(refused_clean_up_is_paid redis_lock detail/releaser.hpp
+       "if (matters && !is_definite(compare_and_delete(debts_.back().token, deadline, ec, text))) {"
+       "if (matters && (compare_and_delete(debts_.back().token, deadline, ec, text), ec)) {")
