@@ -77,17 +77,20 @@ private:
         case 1:
         case 2: {
             const std::chrono::nanoseconds wait{me_.dice().scale(parameters::ms, me_.where().drawn().longest_wait)};
+            me_.waits_since = call_begun_;
             got = lock_.try_lock_for(wait, ec);
             bound = wait + exchanges;
             break;
         }
         default:
+            me_.waits_since = call_begun_;
             lock_.lock(ec);
             got = !ec;
             if (ec == errc::refused || ec == errc::unreachable || ec == errc::unknown_outcome) {
                 say("lock() gives up");
             }
         }
+        me_.waits_since.reset();
         const auto took = me_.clock() - begun - std::chrono::nanoseconds{me_.paused_for() - paused};
         if (took > bound) {
             me_.where().violated(me_.name() + " waited " + std::to_string(took.count() / 1000) + " us, " +
@@ -218,6 +221,23 @@ inline void check_exclusion(world& where, site& to) {
     }
     if (auto* const up = owner.empty() ? nullptr : to.serving(); up != nullptr && books.live(*up) != owner) {
         where.violated("a client says to own the lock, and the server does not");
+    }
+}
+
+/// Where nothing goes wrong, a free lock does not stay free while somebody waits for it: no longer than a policy's
+/// longest pause, and the messages. (Where things do go wrong, check_nothing_left has the other half: what is free by
+/// right, because no call says that it is ours, is free.)
+inline void check_progress(world& where, site& to, std::int64_t longest_pause) {
+    const auto& drawn = where.drawn();
+    const auto free_since = to.books().free_since();
+    if (!free_since || !drawn.is_calm()) {
+        return;
+    }
+    for (const auto& each : where.clients()) {
+        if (each->waits_since &&
+            where.now() - std::max(*free_since, *each->waits_since) > longest_pause + 12 * drawn.longest_trip) {
+            where.violated(each->name() + " waits for a lock that is free");
+        }
     }
 }
 

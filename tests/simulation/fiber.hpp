@@ -44,20 +44,21 @@ private:
 
     std::function<void()> body_;
     std::unique_ptr<std::byte[]> stack_;
-    bool started_ = false;
+    // (Each way of switching leaves the others' members unused.)
+    [[maybe_unused]] bool started_ = false;
     bool done_ = false;
     exception_state exceptions_;
     ucontext_t outside_{};
     ucontext_t inside_{};
-    std::jmp_buf outside_jump_{};
-    std::jmp_buf inside_jump_{};
+    [[maybe_unused]] std::jmp_buf outside_jump_{};
+    [[maybe_unused]] std::jmp_buf inside_jump_{};
     // Sanitizers' books.
-    void* outside_fake_stack_ = nullptr;
-    void* inside_fake_stack_ = nullptr;
-    const void* outside_stack_ = nullptr;
-    std::size_t outside_size_ = 0;
-    void* outside_thread_ = nullptr;
-    void* inside_thread_ = nullptr;
+    [[maybe_unused]] void* outside_fake_stack_ = nullptr;
+    [[maybe_unused]] void* inside_fake_stack_ = nullptr;
+    [[maybe_unused]] const void* outside_stack_ = nullptr;
+    [[maybe_unused]] std::size_t outside_size_ = 0;
+    [[maybe_unused]] void* outside_thread_ = nullptr;
+    [[maybe_unused]] void* inside_thread_ = nullptr;
 };
 
 } // namespace distlock::simulation

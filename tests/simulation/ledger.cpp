@@ -68,6 +68,7 @@ void ledger::ended(end how, int client) {
     }
     its.ended = how;
     token_.clear();
+    free_since_ = world_.now();
 }
 
 ledger::fate ledger::of(std::string_view token) const {

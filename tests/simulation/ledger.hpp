@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,6 +55,10 @@ public:
     /// The token that the key holds now, by the server's clock; empty when it is free.
     std::string_view live(const server& at) const;
     std::uint64_t grants() const noexcept { return grants_; }
+    /// Since when the key has been free; nothing while it is held.
+    std::optional<std::int64_t> free_since() const noexcept {
+        return token_.empty() ? std::optional{free_since_} : std::nullopt;
+    }
 
 private:
     void ended(end how, int client);
@@ -68,6 +73,7 @@ private:
     std::unordered_map<std::string, fate, hasher, std::equal_to<>> fates_;
     std::string token_; // known to be on the key
     std::int64_t expires_ms_ = 0;
+    std::int64_t free_since_ = 0;
     std::uint64_t epoch_ = 0;
     std::uint64_t grants_ = 0;
 };

@@ -72,3 +72,5 @@ mutant(extension_under_way redis_lock detail/hold.hpp
 mutant(refused_clean_up_is_paid redis_lock detail/releaser.hpp
        "if (matters && !is_definite(compare_and_delete(debts_.back().token, deadline, ec, text))) {"
        "if (matters && (compare_and_delete(debts_.back().token, deadline, ec, text), ec)) {")
+mutant(waits_too_long redis_lock detail/acquire_machine.hpp "return pause(now, wanted.length);"
+       "return pause(now, wanted.length + std::chrono::seconds{1});")

@@ -58,7 +58,7 @@ parameters::parameters(std::uint64_t from, const std::set<std::string, std::less
     steps = count("step", 3);
     script_flushes = count("flush", 10);
     evictions = count("evict", 3);
-    refusals = count("refuse", 3);
+    refusals = count("refuse", 12);
     longest_step = dice.scale(10 * ms, 3600 * s);
     longest_downtime = dice.scale(1 * ms, 2 * s);
     longest_lag = dice.scale(1 * ms, 2 * ttl);

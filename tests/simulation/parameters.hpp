@@ -50,6 +50,12 @@ struct parameters {
     std::int64_t crashes, wipes, failovers, steps, script_flushes, evictions, refusals;
     std::int64_t longest_step, longest_downtime, longest_lag;
 
+    /// Clocks may drift and scripts be flushed, but nothing is lost, late, paused or dead.
+    bool is_calm() const noexcept {
+        return loses_request + loses_reply + cuts + delays + pauses + kills == 0.0 &&
+               crashes + wipes + failovers + steps + evictions + refusals == 0;
+    }
+
     std::string describe() const;
 };
 

@@ -151,7 +151,7 @@ void site::evict() {
 
 void site::refuse() {
     refusal_ = dice_.between(0, 5);
-    refuses_until_ = world_.now() + dice_.scale(1'000'000, world_.drawn().longest_downtime);
+    refuses_until_ = world_.now() + dice_.scale(10 * parameters::ms, parameters::s);
 }
 
 } // namespace distlock::simulation

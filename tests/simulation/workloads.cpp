@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 /// Any of the library's policies, drawn for the seed.
 struct drawn_policy {
+    static constexpr std::int64_t longest_pause = 256 * parameters::ms;
     std::int64_t kind;
 
     retry::pause operator()(const retry::attempt& now) const {
@@ -58,7 +59,10 @@ result run_redis_lock(const parameters& drawn, bool tells) {
         for (int i = 0; i < drawn.clients; ++i) {
             where.add(life);
         }
-        where.run_lives(drawn.length + 60 * parameters::s, [&] { check_exclusion(where, to); });
+        where.run_lives(drawn.length + 60 * parameters::s, [&] {
+            check_exclusion(where, to);
+            check_progress(where, to, drawn_policy::longest_pause);
+        });
         // (lock() has no deadline, and behind a clock that stepped back the key outlives everybody.)
         if (drawn.steps == 0 && std::ranges::any_of(where.clients(), [](const auto& each) { return each->alive(); })) {
             where.violated("a client never came back");

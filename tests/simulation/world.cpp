@@ -179,6 +179,7 @@ void client::may_pause() noexcept {
 
 void client::kill() {
     killed_ = true;
+    waits_since.reset();
     held_token = nullptr;
 }
 

@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
@@ -128,6 +129,8 @@ public:
     /// For the invariants: the token under which its lock says that it owns, now, or an empty one. Not set
     /// while it has no lock object.
     std::function<std::string_view()> held_token;
+    /// Since when (true time) its code has been waiting for the lock, if it is.
+    std::optional<std::int64_t> waits_since;
 
 private:
     void run();
