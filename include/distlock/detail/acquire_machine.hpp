@@ -156,7 +156,7 @@ public:
         return finish(failure_);
     }
 
-    /// The clean-up was not confirmed: it went without an answer, or was refused in a way that passes by itself.
+    /// The clean-up was not confirmed: it went without an answer, or was refused.
     next_step not_cleaned(time_point now, std::uint64_t random) {
         if (failure_ != errc::protocol) {
             failure_ = errc::unknown_outcome; // whatever it was: something of ours may be there
