@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "basic_lock/vocabulary.hpp"
+#include "support/in_a_fork.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 namespace distlock::test {
 namespace {
-
-// Runs `child` in a forked process. What it finds wrong has its number as the exit status; 0 is all well.
-template <class Child>
-int in_a_fork(Child child) {
-    const auto pid = ::fork();
-    if (pid == 0) {
-        ::_exit(child());
-    }
-    int status = -1;
-    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 class Fork : public lock_test {
 protected:

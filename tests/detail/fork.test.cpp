@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "distlock/detail/fork.hpp"
+#include "support/in_a_fork.hpp"
 
 #include <gtest/gtest.h>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace distlock::detail {
 namespace {
 
-// Runs `child` in a forked process; its value is the exit status.
-template <class Child>
-int in_a_fork(Child child) {
-    const auto pid = ::fork();
-    if (pid == 0) {
-        ::_exit(child());
-    }
-    int status = -1;
-    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using test::in_a_fork;
 
 TEST(ForkGeneration, stands_still_within_a_process) {
     EXPECT_EQ(fork_generation(), fork_generation());
