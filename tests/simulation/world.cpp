@@ -120,13 +120,8 @@ void client::wait(lease_clock::time_point local) {
     if (killed_) {
         throw killed{};
     }
-    const auto nap = ++nap_;
     waiting_ = true;
-    world_.at(true_time_of(local), [this, nap] {
-        if (waiting_ && nap == nap_) {
-            wake();
-        }
-    });
+    wake_at(true_time_of(local));
     fiber_.suspend();
     if (!killed_ && kill_dice_.happens(world_.drawn().kills)) {
         world_.tell(name(), "is killed");
@@ -142,15 +137,29 @@ void client::wake() {
         return;
     }
     if (world_.now() < paused_until_) {
-        const auto nap = nap_;
-        world_.at(paused_until_, [this, nap] {
-            if (waiting_ && nap == nap_) {
-                wake();
-            }
-        });
+        wake_at(paused_until_);
         return;
     }
     run();
+}
+
+void client::wake_at(std::int64_t when) {
+    due_ = when;
+    if (when >= alarm_) {
+        return; // an earlier alarm is set, and will set the next one
+    }
+    alarm_ = when;
+    world_.at(when, [this, when] {
+        if (alarm_ != when) {
+            return;
+        }
+        alarm_ = no_alarm;
+        if (waiting_ && world_.now() < due_) {
+            wake_at(due_);
+        } else if (waiting_) {
+            wake();
+        }
+    });
 }
 
 void client::may_pause() noexcept {
@@ -164,13 +173,8 @@ void client::may_pause() noexcept {
     if (world_.tells()) {
         world_.tell(name(), "is paused for " + std::to_string(length / 1000) + " us");
     }
-    const auto nap = ++nap_;
     waiting_ = true;
-    world_.at(paused_until_, [this, nap] {
-        if (waiting_ && nap == nap_) {
-            wake();
-        }
-    });
+    wake_at(paused_until_);
     while (!killed_ && world_.now() < paused_until_) {
         waiting_ = true;
         fiber_.suspend();

@@ -134,6 +134,7 @@ public:
 
 private:
     void run();
+    void wake_at(std::int64_t when);
 
     world& world_;
     int number_;
@@ -145,7 +146,10 @@ private:
     bool waiting_ = false;
     bool killed_ = false;
     bool asked_ = false;
-    std::uint64_t nap_ = 0; // invalidates older alarms
+    // One alarm at a time is enough: what it finds not yet due, it sets anew. (Stale alarms were most of all events.)
+    static constexpr std::int64_t no_alarm = INT64_MAX;
+    std::int64_t alarm_ = no_alarm;
+    std::int64_t due_ = no_alarm;
     std::int64_t paused_until_ = 0;
     std::int64_t paused_for_ = 0;
     fiber fiber_;
